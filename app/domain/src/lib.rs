@@ -1,0 +1,22 @@
+//! The words of an A/B comparison.
+//!
+//! [`ids`] parses every name that comes from outside. [`record`] is one measured stage of one execution; [`steps`]
+//! says which row it belongs to, [`tally`] sums, and [`assemble`] turns the records of all trials into rows that every
+//! trial resolves alike. [`arms`] are what is compared, [`rounds`] in which order and under which job names, and
+//! [`case`] puts counted trials together for `stats::judge`. [`workload`] is what must be equal between arms
+//! ([`setting`] its values, [`bytesize`] its sizes) and [`comparability`] says whether it was. [`view`] is a run as
+//! readers see it. Time and randomness are arguments; nothing here reads a file or a clock.
+
+pub mod arms;
+pub mod assemble;
+pub mod bytesize;
+pub mod case;
+pub mod comparability;
+pub mod ids;
+pub mod record;
+pub mod rounds;
+pub mod setting;
+pub mod steps;
+pub mod tally;
+pub mod view;
+pub mod workload;
