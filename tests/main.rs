@@ -1,0 +1,18 @@
+//! Whole-program tests: the procedure against its reference, its laws, what it refuses, and the program itself.
+
+// This crate is tests from end to end; the configuration of clippy allows this in `#[test]` functions only, and what
+// they share is written as they are.
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
+mod differential;
+mod floors;
+mod generate;
+mod goals;
+mod hostile;
+mod metamorphic;
+mod never;
+mod reference;
+mod refusals;
+mod regressions;
+mod support;
+mod vectors;
