@@ -249,6 +249,24 @@ impl Arms {
     pub fn treatments(&self) -> &[Treatment] {
         &self.treatments
     }
+
+    /// Every role, control first.
+    #[must_use]
+    pub fn roles(&self) -> Vec<Role> {
+        let treatments = self.treatments.iter().map(|treatment| Role::Treatment(treatment.name.clone()));
+        std::iter::once(Role::Control).chain(treatments).collect()
+    }
+
+    /// The commit of an arm; `None` where there is no such arm.
+    #[must_use]
+    pub fn commit(&self, role: &Role) -> Option<&CommitSha> {
+        match role {
+            Role::Control => Some(&self.control),
+            Role::Treatment(name) => {
+                self.treatments.iter().find(|treatment| treatment.name == *name).map(|treatment| &treatment.commit)
+            }
+        }
+    }
 }
 
 impl TryFrom<ArmsText> for Arms {

@@ -5,18 +5,29 @@
 //! trial resolves alike. [`arms`] are what is compared, [`rounds`] in which order and under which job names, and
 //! [`case`] puts counted trials together for `stats::judge`. [`workload`] is what must be equal between arms
 //! ([`setting`] its values, [`bytesize`] its sizes) and [`comparability`] says whether it was. [`view`] is a run as
-//! readers see it. Time and randomness are arguments; nothing here reads a file or a clock.
+//! readers see it. [`request`] is what somebody asks for in pairs of key and value, [`plan`] what is decided before a
+//! run starts, [`machine`] how run and trials move, and [`ports`] what the engine needs from the world. [`time`] is a
+//! point in time, [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
 
 pub mod arms;
 pub mod assemble;
 pub mod bytesize;
+pub mod calibration;
 pub mod case;
 pub mod comparability;
 pub mod ids;
+pub mod machine;
+pub mod plan;
+pub mod ports;
 pub mod record;
+pub mod request;
 pub mod rounds;
 pub mod setting;
 pub mod steps;
 pub mod tally;
+pub mod time;
 pub mod view;
 pub mod workload;
+
+/// The verdict and its types, for the floors that know it through these words only.
+pub use stats;

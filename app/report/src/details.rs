@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
 use domain::view::{Metric, RowStats};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::dialect::Dialect;
-use crate::facts::Work;
+use crate::facts::{SHA, Work};
 use crate::figures::note_words;
 use crate::renderer::RenderError;
 use crate::rows::{Row, worst};
-use crate::story::Teller;
+use crate::teller::Teller;
 use crate::{escape, needed, numbers};
 
 /// The details that can be dropped, the least needed first. What decides (`noise`) and the rows go last.
@@ -28,6 +30,9 @@ pub(crate) const DROPS: [&str; 11] = [
     "rows",
     "noise",
 ];
+
+/// Characters of a name in a table of a terminal: wider ones would push every other column out of sight.
+const TEXT_CELL: usize = 60;
 
 /// A block that is folded away.
 #[derive(Clone, Debug, Serialize)]
@@ -100,9 +105,7 @@ impl Teller<'_> {
     fn table(&self, head: &str, right: usize, rows: &[Vec<String>]) -> Result<String, RenderError> {
         let head = self.words.get(head)?;
         if self.dialect == Dialect::Text {
-            let mut lines = vec![head.split('|').map(str::trim).collect::<Vec<_>>().join("  ")];
-            lines.extend(rows.iter().map(|row| row.join("  ")));
-            return Ok(lines.join("\n"));
+            return Ok(aligned(&head, right, rows));
         }
         let columns = head.split('|').count();
         let rule: Vec<&str> = (0..columns).map(|i| if i < right { "---" } else { "---:" }).collect();
@@ -112,7 +115,8 @@ impl Teller<'_> {
     }
 
     fn cell(&self, text: &str) -> String {
-        self.dialect.cell(text, self.limits.name)
+        let cap = if self.dialect == Dialect::Text { self.limits.name.min(TEXT_CELL) } else { self.limits.name };
+        self.dialect.cell(text, cap)
     }
 
     fn all_rows(&self, text: &impl Fn(&[&Row<'_>]) -> Result<String, RenderError>) -> Body {
@@ -350,7 +354,7 @@ impl Teller<'_> {
         let most = self.limits.list;
         let mut rows = Vec::new();
         for earlier in self.view.history.iter().take(most) {
-            let head = self.sha(Some(&earlier.head))?;
+            let head = self.cell(&earlier.head.chars().take(SHA).collect::<String>());
             rows.push(vec![
                 self.dialect.link(&head, earlier.url.as_deref()),
                 earlier.verdict.word().to_owned(),
@@ -360,6 +364,17 @@ impl Teller<'_> {
         }
         Ok(Some((self.table("history.head", 4, &rows)?, self.view.history.len().saturating_sub(most))))
     }
+}
+
+/// Columns of the width of their widest entry, two spaces apart, without lines.
+fn aligned(head: &str, right: usize, rows: &[Vec<String>]) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_header(head.split('|').map(str::trim)).add_rows(rows);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        column.set_cell_alignment(if i < right { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table.trim_fmt()
 }
 
 fn plain_block(lines: &[String], most: usize) -> String {

@@ -7,12 +7,12 @@ use crate::figures::Claim;
 use crate::numbers;
 use crate::renderer::RenderError;
 use crate::rows::Row;
-use crate::story::Teller;
+use crate::teller::Teller;
 
 type Said = Result<String, RenderError>;
 
 /// Characters of a commit that are shown.
-const SHA: usize = 10;
+pub(crate) const SHA: usize = 10;
 
 impl Teller<'_> {
     /// The workload line.
@@ -91,7 +91,7 @@ impl Teller<'_> {
         for treatment in &order[..shown] {
             let (name, sha) = (self.name(&treatment.name), self.sha(treatment.sha.as_ref())?);
             let mut parts = match (many, &treatment.judgement) {
-                (true, Some(judgement)) => vec![format!("{name}: {}. {sha}", self.verdict_of(treatment, judgement)?)],
+                (true, Some(judgement)) => vec![format!("{name}: {}; {sha}", self.verdict_of(treatment, judgement)?)],
                 _ => vec![format!("{name} {sha}")],
             };
             if !treatment.declared.is_empty() {

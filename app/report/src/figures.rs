@@ -201,7 +201,11 @@ pub(crate) fn note_words(
         "overhead": numbers::share(settings.overhead_max),
         "tolerance": numbers::share(settings.work_tol),
     });
-    words.say(&format!("note.{}", note_key(note)), &values)
+    let key = match note {
+        Note::NotJudged if metric == Some(Metric::Elapsed) && !settings.paired => "not_judged_unpaired",
+        note => note_key(note),
+    };
+    words.say(&format!("note.{key}"), &values)
 }
 
 /// `10 s` rather than `10.00 s`: a setting, not a measurement.

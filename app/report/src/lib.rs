@@ -1,10 +1,12 @@
 //! What people read.
 //! From the view of a run to what people read: comment, reply, check text and terminal text.
 //!
-//! [`Renderer`] holds the templates and the words. A view becomes a page of finished, escaped texts: [`rows`] and
-//! [`figures`] make the table, [`story`] the heading and the sentences, [`facts`] what stands beside them, [`details`]
-//! what is folded away; [`page`] puts them together and [`budget`] makes them fit. [`escape`] disarms foreign text,
-//! [`numbers`] writes numbers, [`marker`] finds a comment again, [`needed`] says how many rounds would decide.
+//! [`Renderer`] holds the templates and the words. A view becomes a page of finished, escaped texts, told by a
+//! [`teller`]: [`heading`] writes the verdict and the line at the top, [`sentences`] what happened and what to do,
+//! [`progress`] how far a run has come, [`points`] the rows that decide, [`interpretation`] what the numbers mean,
+//! [`facts`] what stands beside them, [`details`] what is folded away; [`rows`] and [`figures`] make the table. [`page`]
+//! puts them together and [`budget`] makes them fit. [`escape`] disarms foreign text, [`numbers`] writes numbers,
+//! [`marker`] finds a comment again, [`needed`] says how many rounds would decide.
 
 mod budget;
 mod details;
@@ -12,13 +14,18 @@ mod dialect;
 pub mod escape;
 mod facts;
 mod figures;
+mod heading;
+mod interpretation;
 pub mod marker;
 mod needed;
 pub mod numbers;
 mod page;
+mod points;
+mod progress;
 mod renderer;
 mod rows;
-mod story;
+mod sentences;
+mod teller;
 mod words;
 
 pub use renderer::{CheckText, RenderError, Rendered, Renderer};

@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::marker::Marker;
 use crate::renderer::RenderError;
 use crate::rows::{Line, Row, line, worst};
-use crate::story::Teller;
+use crate::teller::Teller;
 
 /// What the templates of comment, check and terminal text are filled with.
 #[derive(Clone, Debug, Serialize)]

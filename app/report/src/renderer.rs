@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 use crate::marker;
 use crate::page::Page;
 use crate::rows::{Line, Row, collect};
-use crate::story::Teller;
+use crate::teller::Teller;
 use crate::words::{self, Words};
 
 /// The templates that are built in, by file name.
@@ -162,13 +162,13 @@ impl Renderer {
         Ok(CheckText { title, summary: make("check_summary")?, text: make("check_text")? })
     }
 
-    /// The same content as plain text, with every row.
+    /// The same content as plain text, with every row, up to one line break at its end.
     ///
     /// # Errors
     /// Templates of a folder that do not fit the page.
     pub fn text(&self, view: &View) -> Result<String, RenderError> {
         let rows = collect(view, &self.words)?;
-        self.fill("text", &self.page(view, &rows, Limits::ALL, Dialect::Text)?)
+        Ok(self.fill("text", &self.page(view, &rows, Limits::ALL, Dialect::Text)?)? + "\n")
     }
 
     fn words_of(&self, dialect: Dialect) -> &Words {

@@ -17,7 +17,7 @@ pub(crate) struct Words {
 
 impl Words {
     /// Reads `text`, and over it the phrases of `overlay`: the name and the text of a file of the same form. Without
-    /// the asterisks of Markdown where `plain`.
+    /// the asterisks of Markdown, and with quotes in place of its backticks, where `plain`.
     pub(crate) fn new(text: &str, overlay: Option<(&str, &str)>, plain: bool) -> Result<Self, RenderError> {
         let mut all = parse(FILE, text)?;
         if let Some((file, text)) = overlay {
@@ -35,7 +35,7 @@ impl Words {
         phrases.set_strict_mode(true);
         phrases.register_escape_fn(handlebars::no_escape);
         for (key, (line, phrase)) in all {
-            let phrase = if plain { phrase.replace('*', "") } else { phrase };
+            let phrase = if plain { phrase.replace('*', "").replace('`', "'") } else { phrase };
             phrases
                 .register_template_string(&key, phrase)
                 .map_err(|e| RenderError::Template { file: file.to_owned(), problem: format!("line {line}: {e}") })?;
@@ -97,8 +97,8 @@ mod tests {
         );
         assert_eq!(problem("a.b y"), "mine/words.txt: line 1: expected `key = text`");
         assert!(problem("a.b = {{#if}}").starts_with("mine/words.txt: line 1: "));
-        let words = Words::new("a.b = x {{n}}", Some(("w", "a.b = **y** {{n}}")), true).unwrap();
-        assert_eq!(words.say("a.b", &serde_json::json!({"n": 1})).unwrap(), "y 1");
+        let words = Words::new("a.b = x {{n}}", Some(("w", "a.b = **y** `z` {{n}}")), true).unwrap();
+        assert_eq!(words.say("a.b", &serde_json::json!({"n": 1})).unwrap(), "y 'z' 1");
         assert!(words.get("a.b").is_err());
     }
 }

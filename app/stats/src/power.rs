@@ -176,18 +176,6 @@ fn fewest(spread: f64, size: f64, least: u64) -> Option<u64> {
     (n <= MOST_ROUNDS as f64).then_some(n as u64)
 }
 
-/// Rounds after which the noise band of a row is narrower than its tolerance: the smallest n with
-/// t(1-`alpha_eq`)·`sd`/sqrt(n) < `tolerance`. `sd` is that of a pair, `tolerance` a log ratio. `None` where that
-/// takes more than [`MOST_ROUNDS`], or the tolerance is not above 0.
-#[must_use]
-pub fn rounds_for_band(sd: f64, df: f64, alpha_eq: f64, tolerance: f64) -> Option<u64> {
-    let spread = t_quantile(1.0 - alpha_eq, df) * sd;
-    let n = fewest(spread, tolerance, 1)?;
-    // The band must be narrower, not as wide.
-    let narrow = |n: u64| spread / (n as f64).sqrt() < tolerance;
-    if narrow(n) { Some(n) } else { Some(n + 1).filter(|n| *n <= MOST_ROUNDS) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,17 +243,5 @@ mod tests {
             let d = Power::new(0.01, 20).detectable(n);
             assert!(d.regression90 > 0.05 && d.regression90 >= d.mde90 && d.band < d.mde90);
         }
-    }
-
-    #[test]
-    fn band_becomes_narrower_than_the_tolerance() {
-        let sd = 0.05;
-        let n = rounds_for_band(sd, 60.0, 0.05, 0.03).unwrap();
-        let band = |n: u64| t_quantile(0.95, 60.0) * sd / (n as f64).sqrt();
-        assert!(band(n) < 0.03 && band(n - 1) >= 0.03);
-        let as_wide = t_quantile(0.95, 60.0) * sd / 2.0;
-        assert_eq!(rounds_for_band(sd, 60.0, 0.05, as_wide), Some(5));
-        assert_eq!(rounds_for_band(sd, 60.0, 0.05, 0.0), None);
-        assert_eq!(rounds_for_band(1e9, 60.0, 0.05, 0.03), None);
     }
 }

@@ -53,12 +53,11 @@ fn median_of_sorted(x: &[f64]) -> f64 {
 fn with_sorted<T>(x: &[f64], use_it: impl FnOnce(&[f64]) -> T) -> T {
     const FEW: usize = 16;
     let (mut few, mut many) = ([0.0; FEW], Vec::new());
-    let order = match few.get_mut(..x.len()) {
-        Some(few) => few,
-        None => {
-            many.resize(x.len(), 0.0);
-            many.as_mut_slice()
-        }
+    let order = if let Some(few) = few.get_mut(..x.len()) {
+        few
+    } else {
+        many.resize(x.len(), 0.0);
+        many.as_mut_slice()
     };
     order.copy_from_slice(x);
     order.sort_unstable_by(f64::total_cmp);
@@ -140,7 +139,9 @@ fn unpaired(control: &[f64], treatment: &[f64]) -> Moments {
     let (nc, nt) = (control.len(), treatment.len());
     let (mc, mt) = (mean(control), mean(treatment));
     let est = mt - mc;
-    let ends = |x: &[f64]| (x.iter().copied().fold(f64::INFINITY, f64::min), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    let ends = |x: &[f64]| {
+        (x.iter().copied().fold(f64::INFINITY, f64::min), x.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    };
     let ((least_c, most_c), (least_t, most_t)) = (ends(control), ends(treatment));
     let without = |x: &[f64], gone: f64| (x.iter().sum::<f64>() - gone) / (x.len() as f64 - 1.0);
     let rest = if nc.min(nt) > 1 {

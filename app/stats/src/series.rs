@@ -132,9 +132,7 @@ struct Seconds {
 
 impl Seconds {
     fn of(kept: &Kept<'_, '_>, metric: Metric) -> Self {
-        let all = |side: &[&[&Stage]]| {
-            side.iter().flat_map(|t| t.iter()).map(|s| seconds(s, metric)).collect()
-        };
+        let all = |side: &[&[&Stage]]| side.iter().flat_map(|t| t.iter()).map(|s| seconds(s, metric)).collect();
         Self { rows: kept.sides.names.len(), control: all(&kept.control), treatment: all(&kept.treatment) }
     }
 
@@ -162,9 +160,12 @@ impl Seconds {
             let mut out = Vec::with_capacity(seconds.len());
             for (i, (seconds, trial)) in seconds.chunks_exact(self.rows).zip(trials).enumerate() {
                 let reference = kept.control[if kept.sides.paired { i } else { 0 }];
-                out.extend(seconds.iter().enumerate().map(|(row, seconds)| {
-                    seconds * work::unit(way, paths_only[row], reference[row], trial[row])
-                }));
+                out.extend(
+                    seconds
+                        .iter()
+                        .enumerate()
+                        .map(|(row, seconds)| seconds * work::unit(way, paths_only[row], reference[row], trial[row])),
+                );
             }
             out
         };
@@ -186,8 +187,7 @@ fn paired(raw: &Seconds, scaled: &Seconds, parts: &Range<usize>) -> Sample {
 
 /// ln of the sum of the rows `parts`, per trial.
 fn unpaired(scaled: &Seconds, parts: &Range<usize>) -> Sample {
-    let logs = |side: &[f64]| {
-        side.chunks_exact(scaled.rows).map(|t| t[parts.clone()].iter().sum::<f64>().ln()).collect()
-    };
+    let logs =
+        |side: &[f64]| side.chunks_exact(scaled.rows).map(|t| t[parts.clone()].iter().sum::<f64>().ln()).collect();
     Sample::Unpaired { control: logs(&scaled.control), treatment: logs(&scaled.treatment) }
 }

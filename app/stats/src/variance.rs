@@ -89,7 +89,9 @@ pub fn q80_scale(x: &mut [f64]) -> f64 {
     let (low, part) = (at.floor(), at - at.floor());
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index into x
     let low = low as usize;
-    x.iter_mut().for_each(|v| *v = v.abs());
+    for v in x.iter_mut() {
+        *v = v.abs();
+    }
     let (_, a, above) = x.select_nth_unstable_by(low, f64::total_cmp);
     let a = *a;
     let b = above.iter().copied().reduce(f64::min).unwrap_or(a);

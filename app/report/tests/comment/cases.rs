@@ -56,7 +56,7 @@ fn a_topology_change_never_speaks_of_work_per_core() {
         if input.get("treatments").is_some() {
             continue;
         }
-        let mut input = input;
+        let mut input = input.clone();
         input["topology"] = json!(true);
         let body = comment(&judged(&input));
         assert!(!body.to_lowercase().contains("efficien"), "{id}: {body}");

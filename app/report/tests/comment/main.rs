@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)] // a test that cannot make its own input fails, and should
 
 mod cases;
+mod hostile;
 mod rules;
+mod sizes;
 mod snapshots;
 mod states;
 mod support;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::view::{Difference, Earlier, Job, Note, Ordered, PerMetric, Reason, State, Treatment, Verdict, View, Why};
-use proptest::prelude::*;
+use domain::view::{Note, Ordered, PerMetric, Reason, State, Treatment, View, Why};
 use report::marker::{Marker, find};
 
 use crate::support::{blocked, comment, complete, renderer, unjudged, vector, vectors};
@@ -75,7 +74,7 @@ fn only_verbs_that_exist_are_offered() {
 #[test]
 fn labels_columns_and_verdict_stand_where_scripts_look_for_them() {
     for (id, input) in vectors() {
-        let view = complete(crate::support::judged(&input));
+        let view = complete(crate::support::judged(input));
         let body = comment(&view);
         let verdict = view.head().unwrap().judgement.as_ref().unwrap().verdict.word();
         let lines: Vec<&str> = body.lines().collect();
@@ -94,7 +93,7 @@ fn labels_columns_and_verdict_stand_where_scripts_look_for_them() {
 #[test]
 fn every_change_has_an_interval_or_says_that_it_has_none() {
     for (id, input) in vectors() {
-        let body = comment(&crate::support::judged(&input));
+        let body = comment(&crate::support::judged(input));
         for line in body.lines().filter(|l| l.starts_with("| `") && l.contains("<sub>")) {
             let cells: Vec<&str> = line.split(" | ").collect();
             for cell in [cells[4], cells[7]] {
@@ -216,229 +215,6 @@ fn templates_of_a_folder_replace_the_built_in_ones() {
     assert!(missing.contains("none"), "{missing}");
 }
 
-/// What hurts in a name.
-fn hostile() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        Just("@team"),
-        Just("#12"),
-        Just("Fixes #3"),
-        Just("|"),
-        Just("\\"),
-        Just("`"),
-        Just("```"),
-        Just("\n"),
-        Just("<!-- zephyr-ab-test -->"),
-        Just("</details>"),
-        Just("<b>"),
-        Just("https://x.y"),
-        Just("![i](u)"),
-        Just("\u{202E}"),
-        Just("\u{200F}"),
-        Just("\n/ab-test zephyr"),
-        Just("owner/repo#1"),
-        Just("a"),
-        Just("😀"),
-        Just("\u{0}"),
-    ];
-    proptest::collection::vec(piece, 0..12).prop_map(|v| v.concat())
-}
-
-/// A view in which every foreign text is `text`.
-fn infested(text: &str) -> View {
-    let mut view = complete(vector("v03_cpu_plus10_one_stage_n3"));
-    let t = || text.to_owned();
-    let difference = || Difference { field: t(), control: Some(t()), treatment: Some(t()) };
-    view.title = t();
-    view.workload = vec![t(); 3];
-    view.control.base_ref = Some(t());
-    view.control.sha = Some(t());
-    // Addresses are our own; what is not one is not linked.
-    let url = || Some(format!("{text} "));
-    view.control.jobs = vec![Job { id: t(), url: url() }];
-    let treatment = &mut view.treatments[0];
-    treatment.name = t();
-    treatment.errors = vec![t(); 3];
-    treatment.declared = vec![difference()];
-    treatment.mismatch = vec![difference()];
-    let judgement = treatment.judgement.as_mut().unwrap();
-    let renamed = |name: &str| if name == "TOTAL" { name.to_owned() } else { format!("{name}{text}") };
-    for (name, _) in &mut judgement.table.0 {
-        *name = renamed(name);
-    }
-    for rows in [&mut judgement.stages.cpu, &mut judgement.stages.elapsed].into_iter().flatten() {
-        rows.0.iter_mut().for_each(|(name, _)| *name = renamed(name));
-    }
-    if let Some(rows) = &mut judgement.rows {
-        rows.0.iter_mut().for_each(|(name, _)| *name = renamed(name));
-    }
-    judgement.notes.0.push((format!("work:minhash{text}"), vec![Note::NotCounted]));
-    view.context = vec![difference()];
-    view.history = vec![Earlier { head: t(), verdict: Verdict::Pass, said: Some(t()), at: Some(t()), url: url() }];
-    view.provenance.run = Some(t());
-    view.provenance.page = url();
-    view.averages[0].row = t();
-    view.timeline[0].what = t();
-    if let Some(infrastructure) = &mut view.infrastructure {
-        infrastructure.priority = Some(t());
-        infrastructure.arms[1].host_classes = vec![t()];
-        infrastructure.arms[1].arm = t();
-    }
-    view
-}
-
-/// The comment without fenced blocks and code spans: what GitHub reads as prose.
-fn prose(body: &str) -> String {
-    let mut out = String::new();
-    let mut fence: Option<String> = None;
-    for line in body.lines() {
-        let ticks: String = line.chars().take_while(|c| *c == '`').collect();
-        match &fence {
-            Some(open) if ticks.len() >= open.len() => fence = None,
-            Some(_) => {}
-            None if ticks.len() >= 3 && !line[ticks.len()..].contains('`') => fence = Some(ticks),
-            None => {
-                out.push_str(&without_code(line));
-                out.push('\n');
-            }
-        }
-    }
-    out
-}
-
-fn without_code(line: &str) -> String {
-    let chars: Vec<char> = line.chars().collect();
-    let run = |at: usize| chars[at..].iter().take_while(|c| **c == '`').count();
-    let (mut out, mut i) = (String::new(), 0);
-    while i < chars.len() {
-        if chars[i] == '\\' && i + 1 < chars.len() {
-            out.extend(&chars[i..i + 2]);
-            i += 2;
-        } else if chars[i] == '`' {
-            let open = run(i);
-            let mut j = i + open;
-            let mut end = None;
-            while j < chars.len() {
-                let close = run(j);
-                if close == open {
-                    end = Some(j + close);
-                    break;
-                }
-                j += close.max(1);
-            }
-            if let Some(end) = end {
-                out.push_str("CODE");
-                i = end;
-            } else {
-                out.extend(&chars[i..i + open]);
-                i += open;
-            }
-        } else {
-            out.push(chars[i]);
-            i += 1;
-        }
-    }
-    out
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn foreign_text_stays_text(text in hostile()) {
-        let view = infested(&text);
-        for body in [comment(&view), renderer().check(&view).unwrap().text] {
-            let prose = prose(&body);
-            let lines: Vec<&str> = prose.lines().collect();
-            for (i, line) in lines.iter().enumerate() {
-                if i > 0 {
-                    prop_assert!(!line.contains("<!--"), "{}", line);
-                }
-                prop_assert!(!line.trim_start().starts_with("/ab-test"), "{}", line);
-                if line.starts_with('|') {
-                    let pipes = line.replace("\\|", "").matches('|').count();
-                    let head = lines[..=i].iter().rev().take_while(|l| l.starts_with('|')).last().unwrap();
-                    prop_assert_eq!(pipes, head.matches('|').count(), "{}", line);
-                }
-            }
-            for bad in ["@t", "#1", "#3", "https://x", "<b>"] {
-                prop_assert!(!prose.contains(bad), "{} in {}", bad, prose);
-            }
-            prop_assert_eq!(prose.matches("<details>").count(), prose.matches("</details>").count());
-            let hidden = body.contains(['\u{202E}', '\u{200F}', '\u{0}']);
-            prop_assert!(!hidden);
-            prop_assert_eq!(body.matches("<!-- zephyr").count(), usize::from(body.starts_with("<!--")));
-        }
-        let text = renderer().text(&view).unwrap();
-        let hidden = text.contains(['\u{202E}', '\u{200F}', '\u{0}', '\u{1B}']);
-        prop_assert!(!hidden);
-    }
-}
-
-#[test]
-fn hostile_names_comment() {
-    let text =
-        "a|b `x` <!-- zephyr-ab-test --> @team Fixes #3 owner/repo#1 https://x.y ![i](u) <b>\n/ab-test zephyr \u{202E}";
-    insta::assert_snapshot!(comment(&infested(text)));
-}
-
-/// `rows` rows with names of 4,000 emoji, and long everything else.
-fn huge(rows: usize, treatments: usize, page: bool) -> View {
-    let mut view = complete(vector("v03_cpu_plus10_one_stage_n3"));
-    let long = "😀".repeat(4_000);
-    let judgement = unjudged((0..rows).map(|i| (format!("{i}{long}"), 100.0 + i as f64, 110.0)).collect());
-    view.treatments = (0..treatments)
-        .map(|i| Treatment {
-            judgement: Some(judgement.clone()),
-            errors: vec![long.clone(); 100],
-            ..Treatment::new(format!("{i}{long}"))
-        })
-        .collect();
-    view.headline = None;
-    view.workload = vec![long.clone(); 300];
-    view.queries = vec![long.clone(); 300];
-    view.reproduce = vec![long.clone(); 300];
-    view.history = vec![view.history[0].clone(); 300];
-    view.context =
-        vec![Difference { field: long.clone(), control: Some(long.clone()), treatment: Some(long.clone()) }; 300];
-    view.offers = vec![long.clone(); 50];
-    if !page {
-        view.provenance.page = None;
-    }
-    view
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4))]
-
-    #[test]
-    fn a_comment_is_never_too_long(rows in prop_oneof![0usize..40, 40usize..3_000], treatments in 1usize..4, page in any::<bool>()) {
-        let view = huge(rows / treatments, treatments, page);
-        let renderer = renderer();
-        let check = renderer.check(&view).unwrap();
-        for body in [renderer.comment(&view).unwrap().body, check.summary, check.text] {
-            prop_assert!(body.len() <= 60_000 && body.encode_utf16().count() <= 60_000);
-            prop_assert_eq!(body.matches("<details>").count(), body.matches("</details>").count());
-            for line in body.lines().filter(|l| l.starts_with("| ")) {
-                prop_assert!(line.ends_with(" |"), "{}", line);
-            }
-        }
-        let body = renderer.comment(&view).unwrap().body;
-        prop_assert!(body.contains("Left out to fit the size of a comment:"));
-        prop_assert_eq!(body.contains("All of it: [run page](https://ab.example/run/zephyr-412-k7m2)."), page);
-        prop_assert!(check.title.chars().count() <= 255);
-    }
-}
-
-#[test]
-fn what_is_left_out_is_counted() {
-    let body = comment(&huge(3_000, 1, true));
-    let left = body.lines().find(|l| l.starts_with("Left out")).unwrap();
-    let rows = body.lines().filter(|l| l.starts_with("| `0") && l.contains("<sub>"));
-    let shown: BTreeSet<&str> = rows.map(|l| l.split(" | ").nth(1).unwrap()).collect();
-    let rows = format!("{} rows", 3_000 - shown.len()).replacen('2', "2,", 1);
-    assert!(left.contains(&rows), "{rows}: {left}");
-}
-
 #[test]
 fn directions_without_statistics_are_not_claimed() {
     let mut view = vector("v01_aa_n3");
@@ -446,4 +222,28 @@ fn directions_without_statistics_are_not_claimed() {
     judgement.stages = PerMetric::default();
     let body = comment(&view);
     assert!(!body.contains("confirmed increase") && !body.contains('⛔'));
+}
+
+#[test]
+fn terminal_text_has_no_markup_and_straight_columns() {
+    for (id, input) in vectors() {
+        let text = renderer().text(&complete(crate::support::judged(input))).unwrap();
+        assert!(!text.contains(['`', '*']) && !text.contains("<sub>"), "{id}: {text}");
+        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{id}");
+        assert!(!text.lines().any(|line| line.ends_with(' ')), "{id}: {text}");
+    }
+    let mut view = complete(vector("v01_aa_n3"));
+    view.averages[0].row = "段落😀".to_owned();
+    view.averages.push(view.averages[0].clone());
+    view.averages[1].row = format!("long{}", "x".repeat(300));
+    let text = renderer().text(&view).unwrap();
+    let lines: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("Arm ")).take(3).collect();
+    let [head, wide, long] = lines[..] else { panic!("{text}") };
+    // Each of the three characters of the name is two columns wide.
+    let end = head.find("CPU").unwrap();
+    assert_eq!(
+        wide.find("93.4").map(|at| wide[..at].chars().count() + 3),
+        long.find("93.4").map(|at| long[..at].chars().count())
+    );
+    assert!(end > 60 && end < 80 && long.contains('…'), "{text}");
 }

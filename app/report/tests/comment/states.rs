@@ -20,7 +20,7 @@ fn states() -> Vec<State> {
         State::Queued { ahead: None },
         State::Planning,
         State::AwaitingConfirmation {
-            why: Some(text("Costs above 40 CPU hours need the agreement of a person")),
+            why: Some(text("Costs above 40 CPU hours need the agreement of a person.")),
             plan: Some(text("3fa9c1")),
             cpu_hours: Some(182.8),
             until: Some(text("2026-12-06 11:00 UTC")),
@@ -49,6 +49,9 @@ fn every_state() {
             view = View { state, ..vector("v01_aa_n3") };
         }
         let body = comment(&view);
+        let letters: Vec<char> = body.chars().collect();
+        assert!(!letters.windows(2).any(|w| w[0] == '.' && w[1].is_uppercase()), "a space is missing: {body}");
+        assert!(!body.contains(".."), "{body}");
         writeln!(all, "==== {:?}\n{}\n", view.state, body.split("\nWorkload: ").next().unwrap()).unwrap();
     }
     insta::assert_snapshot!(all);
@@ -89,6 +92,8 @@ fn decisions_stand_beside_the_verdict() {
     assert!(body.contains("\nVerdict: regression\n"));
     assert!(body.contains("· accepted"));
     assert!(body.contains("Accepted by `octocat` 2026-11-29: needed for #\u{200B}12, see @\u{200B}team"));
+    view.decision.as_mut().unwrap().at = None;
+    assert!(comment(&view).contains("Accepted by `octocat`: needed"));
 }
 
 #[test]
@@ -131,11 +136,11 @@ fn further_comment() {
 
 #[test]
 fn a_huge_further_comment_is_cut_and_says_so() {
-    let line = "😀".repeat(4_000);
+    let line = "😀".repeat(400);
     let answer = Answer {
         kind: Kind::Status,
         title: vec![Span::Words(line.clone())],
-        blocks: (0..300).map(|_| (None, Block::List(vec![vec![Span::Words(line.clone())]; 100]))).collect(),
+        blocks: (0..40).map(|_| (None, Block::List(vec![vec![Span::Words(line.clone())]; 100]))).collect(),
     };
     let body = renderer().reply(&answer).unwrap().body;
     assert!(body.len() <= 60_000);

@@ -1,5 +1,7 @@
 //! Views to render: of the vectors of the procedure, with a reason forced on them, and with everything known.
 
+use std::sync::LazyLock;
+
 use domain::view::{
     ArmFacts, Average, Calibrated, Cell, Difference, Earlier, Fingerprint, Happening, Infrastructure, Job, Judgement,
     Moment, Ordered, Output, PerMetric, Provenance, Reason, TableRow, Texts, Verdict, View, Why,
@@ -8,7 +10,12 @@ use report::Renderer;
 use serde_json::Value;
 
 /// The vectors that carry a case, by id.
-pub(crate) fn vectors() -> Vec<(String, Value)> {
+pub(crate) fn vectors() -> &'static [(String, Value)] {
+    static ALL: LazyLock<Vec<(String, Value)>> = LazyLock::new(read);
+    &ALL
+}
+
+fn read() -> Vec<(String, Value)> {
     let all: Value = serde_json::from_str(include_str!("../../../../tests/stats/vectors.json")).unwrap();
     let list = all.as_array().or_else(|| all["vectors"].as_array()).unwrap().clone();
     list.into_iter()
@@ -19,7 +26,7 @@ pub(crate) fn vectors() -> Vec<(String, Value)> {
 
 /// The input of a vector, to be changed and judged.
 pub(crate) fn input(id: &str) -> Value {
-    vectors().into_iter().find(|(name, _)| name == id).unwrap().1
+    vectors().iter().find(|(name, _)| name == id).unwrap().1.clone()
 }
 
 /// The view of a case.
@@ -161,8 +168,9 @@ pub(crate) fn complete(mut view: View) -> View {
 }
 
 /// The renderer with the built-in templates.
-pub(crate) fn renderer() -> Renderer {
-    Renderer::new().unwrap()
+pub(crate) fn renderer() -> &'static Renderer {
+    static BUILT_IN: LazyLock<Renderer> = LazyLock::new(|| Renderer::new().unwrap());
+    &BUILT_IN
 }
 
 /// The comment of a view.

@@ -1,0 +1,59 @@
+//! Points in time.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since 1970-01-01T00:00:00Z. Made by whoever has a clock; everything else takes it as an argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ms(pub u64);
+
+/// One second.
+pub const SECOND: u64 = 1000;
+/// One minute.
+pub const MINUTE: u64 = 60 * SECOND;
+/// One hour.
+pub const HOUR: u64 = 60 * MINUTE;
+/// One day.
+pub const DAY: u64 = 24 * HOUR;
+
+impl Ms {
+    /// `ms` milliseconds later; the end of time where that is out of range.
+    #[must_use]
+    pub fn plus(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to this; 0 where it is not earlier, as after a clock that was set back.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Whole seconds since 1970.
+    #[must_use]
+    pub fn seconds(self) -> u64 {
+        self.0 / SECOND
+    }
+}
+
+impl fmt::Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_gives_no_negative_times() {
+        assert_eq!(Ms(5).since(Ms(9)), 0);
+        assert_eq!(Ms(9).since(Ms(5)), 4);
+        assert_eq!(Ms(u64::MAX).plus(1), Ms(u64::MAX));
+        assert_eq!(Ms(1999).seconds(), 1);
+        assert_eq!(serde_json::to_string(&Ms(7)).unwrap(), "7");
+    }
+}

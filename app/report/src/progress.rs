@@ -1,0 +1,88 @@
+//! How far a run has come, in a sentence.
+
+use domain::view::State;
+use serde_json::{Value, json};
+
+use crate::numbers;
+use crate::renderer::RenderError;
+use crate::teller::Teller;
+
+type Said = Result<String, RenderError>;
+
+impl Teller<'_> {
+    /// How far the run has come and what happens next; nothing where it is judged.
+    pub(crate) fn state_sentence(&self) -> Result<Option<String>, RenderError> {
+        let prose = |text: &Option<String>, key: &str| -> Said {
+            match text {
+                Some(text) => self.clause(key, &json!({ "text": self.reason(text) })),
+                None => Ok(String::new()),
+            }
+        };
+        let text = match &self.view.state {
+            State::Queued { ahead: Some(ahead) } if *ahead > 0 => {
+                self.words.say("state.queued_behind", &json!({ "runs": self.counted("others", *ahead)? }))?
+            }
+            State::Queued { .. } => self.words.get("state.queued")?,
+            State::Planning => self.words.get("state.planning")?,
+            State::AwaitingConfirmation { why, plan, cpu_hours, until } => {
+                let cost = match cpu_hours {
+                    Some(hours) => self.clause("state.cost", &json!({ "time": numbers::seconds(hours * 3600.0) }))?,
+                    None => String::new(),
+                };
+                let plan = plan.as_ref().map(|p| format!(" {}", crate::escape::line(p, 24))).unwrap_or_default();
+                let command = self.dialect.code(&format!("/ab-test {} confirm{plan}", self.view.suite), 100);
+                let values = json!({
+                    "why": prose(why, "state.why")?, "cost": cost, "until": prose(until, "state.until")?,
+                    "command": command.replace('\u{200B}', ""),
+                });
+                self.words.say("state.awaiting", &values)?
+            }
+            State::Measuring { round, of, next_look } => {
+                let look = match next_look {
+                    Some(_) => prose(next_look, "state.next_look")?,
+                    None => match self.view.rounds.looks.iter().find(|look| **look >= *round) {
+                        Some(look) => self.clause("state.next_look_after", &json!({ "round": look }))?,
+                        None => String::new(),
+                    },
+                };
+                let key = if self.judged().is_some() { "state.measuring_provisional" } else { "state.measuring" };
+                self.words.say(key, &json!({ "round": round, "of": of, "look": look }))?
+            }
+            State::Collecting { unavailable, again } => {
+                let key = if unavailable.is_some() { "state.unavailable" } else { "state.collecting" };
+                let values =
+                    json!({ "text": prose(unavailable, "state.answer")?, "again": prose(again, "state.again")? });
+                self.words.say(key, &values)?
+            }
+            State::Stopping { why, alive } => {
+                let values = json!({ "why": prose(why, "state.why")?, "alive": self.alive(alive)? });
+                self.words.say("state.stopping", &values)?
+            }
+            State::Ended { how, why, alive } => {
+                let values = json!({ "why": prose(why, "state.why")?, "alive": self.alive(alive)? });
+                self.words.say(&format!("ended.{}.sentence", how.key()), &values)?
+            }
+            State::Stale { why } => self.words.say("state.stale", &json!({ "why": self.reason(why) }))?,
+            State::Done => return Ok(None),
+        };
+        Ok(Some(text.trim().to_owned()))
+    }
+
+    /// A sentence that follows another one.
+    fn clause(&self, key: &str, values: &Value) -> Said {
+        Ok(format!(" {}", self.words.say(key, values)?))
+    }
+
+    /// Foreign prose that a phrase goes on after: without a full stop of its own.
+    fn reason(&self, text: &str) -> String {
+        self.dialect.prose(text.trim_end().trim_end_matches('.'), 300)
+    }
+
+    fn alive(&self, jobs: &[domain::view::Job]) -> Said {
+        if jobs.is_empty() {
+            return Ok(String::new());
+        }
+        let jobs = jobs.iter().map(|job| self.job(job)).collect();
+        self.clause("state.alive", &json!({ "jobs": self.few(jobs, 8)? }))
+    }
+}
