@@ -1,0 +1,13 @@
+//! Where trials run, and how their answers become rows.
+//!
+//! [`git`] reads repositories that nobody vouches for: commits, trees and checkouts by the git command line, without
+//! hooks, filters or configuration of the repository. [`local`] runs the steps of a suite as processes on this
+//! machine, each under a [`supervisor`] that measures it and leaves no process behind. [`assemble`] turns the answers
+//! of a trial into the rows that are judged; it is pure, so that what was judged can be judged again from the files.
+//! The local backend is for Linux: it reads `/proc`.
+
+pub mod assemble;
+pub mod git;
+pub mod local;
+mod procfs;
+pub mod supervisor;
