@@ -1,0 +1,108 @@
+//! The command lines that repeat a comparison.
+
+use domain::arms::Treatment;
+use domain::plan::Plan;
+use domain::setting::Setting;
+use domain::workload::Field;
+use serde_json::Value;
+
+/// Fields of a workload that no key of a request sets: they follow from the suite, the commit or the cluster.
+const NO_KEYS: [&str; 12] = [
+    "suite",
+    "suite_digest",
+    "steps",
+    "controller",
+    "locality",
+    "priority",
+    "preemptible",
+    "launcher_cpu",
+    "launcher_ram",
+    "launcher_disk",
+    "launcher_retries_preemption",
+    "launcher_retries_failure",
+];
+
+/// What a workload has set, by the order of the names.
+pub(crate) fn set(workload: &domain::workload::Workload) -> Vec<(String, Setting)> {
+    let written = serde_json::to_value(workload).unwrap_or_default();
+    let Some(Value::Object(fields)) = written.get("set").cloned() else { return Vec::new() };
+    fields.into_iter().filter_map(|(name, value)| Some((name, serde_json::from_value(value).ok()?))).collect()
+}
+
+/// The parameters of the control: what a request may set, by name.
+pub(crate) fn parameters(plan: &Plan) -> Vec<(String, Setting)> {
+    let control = plan.workloads.get("control").map(set).unwrap_or_default();
+    let key = |name: &str| !NO_KEYS.contains(&name) && !name.starts_with("env.") && !name.starts_with("launcher_");
+    control.into_iter().filter(|(name, _)| key(name)).collect()
+}
+
+/// The comparison again, in a clone of the repository, and the same verdict again from this folder.
+pub(crate) fn lines(plan: &Plan) -> Vec<String> {
+    let mut words = vec!["zephyr-ab".to_owned(), "run".to_owned(), quoted(plan.suite.as_str())];
+    words.extend(plan.preset.iter().map(|preset| quoted(&format!("preset={preset}"))));
+    words.extend(parameters(plan).iter().map(|(name, value)| quoted(&format!("{name}={}", value_of(value)))));
+    let earlier = u64::from(plan.earlier_rounds);
+    match (plan.looks.as_slice(), &plan.continues) {
+        (looks, Some(_)) => {
+            words.push(format!("rounds=+{}", looks.last().map_or(0, |last| last.saturating_sub(earlier))));
+        }
+        ([only], None) => words.push(format!("rounds={only}")),
+        // Several looks are those of the suite: an exact number would be judged once.
+        _ => {}
+    }
+    if let Some(Value::String(word)) = plan.judging.get("normalize").filter(|word| *word != "auto") {
+        words.push(quoted(&format!("normalize={word}")));
+    }
+    words.push(format!("control={}", plan.arms.control()));
+    words.extend(plan.arms.treatments().iter().map(treatment));
+    words.extend(["--repo", "."].map(str::to_owned));
+    words.extend(plan.continues.iter().flat_map(|run| ["--continue".to_owned(), run.to_string()]));
+    vec![words.join(" "), format!("zephyr-ab evidence verify {}", plan.run)]
+}
+
+fn treatment(treatment: &Treatment) -> String {
+    let mut parts = vec![format!("treatment={}@{}", treatment.name, treatment.commit)];
+    parts.extend(treatment.declared.entries().map(|(key, value)| format!("{key}={value}")));
+    quoted(&parts.join(","))
+}
+
+/// Sizes as they are typed, everything else as it is shown.
+fn value_of(value: &Setting) -> String {
+    match value {
+        Setting::Flag(flag) => flag.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// One word of a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The workload in a few facts.
+pub(crate) fn facts(plan: &Plan) -> Vec<String> {
+    let preset = plan.preset.iter().map(|preset| format!("preset {preset}"));
+    let parameters = parameters(plan).into_iter().map(|(name, value)| {
+        let known = Field::of(&name).is_some();
+        if known { format!("{} {value}", name.replace('_', " ")) } else { format!("{name} {value}") }
+    });
+    preset.chain(parameters).chain(plan.notes.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_shell() {
+        assert_eq!(quoted("a=b/c@d,e.f"), "a=b/c@d,e.f");
+        assert_eq!(quoted("a=b c"), "'a=b c'");
+        assert_eq!(quoted("a='$(x)'"), r"'a='\''$(x)'\'''");
+        assert_eq!(quoted(""), "''");
+    }
+}

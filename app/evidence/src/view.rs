@@ -1,0 +1,267 @@
+//! The view of a folder: what readers are told, from the folder alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::arms::Role;
+use domain::comparability::Sameness;
+use domain::ids::RunId;
+use domain::plan::Plan;
+use domain::ports::{Alive, Discard, Ending, Fate, How, LookKind, TrialFate};
+use domain::setting::Setting;
+use domain::time::Ms;
+use domain::view::{
+    ArmFacts, Calibrated, Difference, Fingerprint, Happening, Infrastructure, Job, Moment, Output, Provenance, State,
+    Texts, Treatment, View,
+};
+use stats::Event;
+
+use crate::bundle::Bundle;
+use crate::judge::Judgment;
+use crate::reproduce;
+use crate::trials::{Seen, seen};
+
+/// The view of a folder whose run ended as `ending` says. `judgment` is the last one, where it ended with a verdict.
+#[must_use]
+pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> View {
+    let plan = &bundle.plan;
+    let all: Vec<Seen<'_>> = bundle.runs().flat_map(seen).collect();
+    let mut view = match judgment {
+        Some(judgment) => judged(plan, judgment),
+        None => unjudged(plan),
+    };
+    let job = |alive: &Alive| alive.job.as_ref().map_or_else(|| alive.trial.to_string(), ToString::to_string);
+    let alive = || ending.alive.iter().map(|alive| Job { id: job(alive), url: None }).collect();
+    view.state = match &ending.how {
+        How::Judged { .. } => State::Done,
+        How::Ended { how, why } => State::Ended { how: *how, why: why.clone(), alive: alive() },
+    };
+    view.workload = reproduce::facts(plan);
+    let origin = &plan.origin;
+    view.control.sha = Some(plan.arms.control().to_string());
+    view.control.base_ref = Some(origin.base.clone()).filter(|base| !base.is_empty());
+    view.control.behind = origin.behind;
+    view.control.jobs = jobs(&all, &Role::Control, judgment);
+    view.control.outputs = outputs(&all, &Role::Control, judgment);
+    for (shown, treatment) in view.treatments.iter_mut().zip(plan.arms.treatments()) {
+        let role = Role::Treatment(treatment.name.clone());
+        shown.name = treatment.name.to_string();
+        shown.sha = Some(treatment.commit.to_string());
+        shown.jobs = jobs(&all, &role, judgment);
+        shown.outputs = outputs(&all, &role, judgment);
+        shown.errors = errors(&all, &role);
+    }
+    if let Some(judgment) = judgment {
+        compared(&mut view, plan, judgment);
+    }
+    view.context = context(plan);
+    view.rounds.planned = Some(plan.rounds());
+    view.rounds.looks.clone_from(&plan.looks);
+    let declared =
+        bundle.runs().flat_map(|run| &run.looks).filter(|l| matches!(l.look.kind, LookKind::Declared { .. }));
+    view.rounds.looked = Some(declared.count() as u64);
+    view.calibration = calibration(plan, view.calibration);
+    let before = bundle.earlier.iter().filter_map(|run| run.ending.as_ref());
+    let replaced = before.chain([ending]).map(|ending| u64::from(ending.replaced)).sum();
+    view.infrastructure = Some(infrastructure(plan, &all, replaced));
+    view.timeline = all.iter().filter_map(moment).collect();
+    view.reproduce = reproduce::lines(plan);
+    view.provenance = Provenance {
+        head: plan.arms.treatments().first().map(|treatment| treatment.commit.to_string()),
+        merge_base: origin.merge_bases.first().map(ToString::to_string),
+        run: Some(plan.run.to_string()),
+        ..Provenance::default()
+    };
+    view
+}
+
+fn judged(plan: &Plan, judgment: &Judgment) -> View {
+    let texts = Texts { suite: Some(plan.suite.to_string()), title: Some(plan.title.clone()), ..Texts::default() };
+    View::of_case(&judgment.case, &judgment.outcome, texts)
+}
+
+fn unjudged(plan: &Plan) -> View {
+    let mut view = View::new(plan.suite.as_str(), plan.title.as_str(), State::Planning);
+    view.treatments = plan.treatments().iter().map(|name| Treatment::new(name.as_str())).collect();
+    view
+}
+
+/// What comparing the workloads came to: with both values, where the case has those of the treatment only.
+fn compared(view: &mut View, plan: &Plan, judgment: &Judgment) {
+    let text = |value: &Option<Setting>| value.as_ref().map(Setting::to_string);
+    let shown = |d: &domain::comparability::Difference| Difference {
+        field: d.field.clone(),
+        control: text(&d.control),
+        treatment: text(&d.treatment),
+    };
+    let mut differences: Vec<Difference> = Vec::new();
+    for (index, comparison) in judgment.gathered.comparisons.iter().enumerate() {
+        let Some(treatment) = view.treatments.get_mut(index) else { continue };
+        treatment.declared = comparison.declared.iter().map(shown).collect();
+        treatment.errors.extend(judgment.gathered.problems.get(index).into_iter().flatten().cloned());
+        let undeclared = match &comparison.sameness {
+            Sameness::Differs(differences) => differences.iter().map(shown).collect(),
+            Sameness::Unknown(fields) => {
+                let unknown = |field: &String| Difference { field: field.clone(), control: None, treatment: None };
+                fields.iter().map(unknown).collect()
+            }
+            Sameness::Equal => Vec::new(),
+        };
+        treatment.mismatch.clone_from(&undeclared);
+        differences.extend(undeclared);
+    }
+    let declared: Vec<String> =
+        plan.arms.treatments().iter().flat_map(|t| t.declared.entries().map(|(key, _)| key)).collect();
+    let except: Vec<&str> = declared.iter().map(String::as_str).collect();
+    view.fingerprint = plan.workloads.get("control").and_then(|workload| {
+        let fields = reproduce::set(workload).into_iter().map(|(name, value)| (name, value.to_string()));
+        Some(Fingerprint {
+            digest: workload.fingerprint(&except).ok()?.to_string(),
+            fields: fields.filter(|(name, _)| !except.contains(&name.as_str())).collect(),
+            differences,
+        })
+    });
+}
+
+/// Whether a trial is one of those that are shown: those of counted rounds, or every one where nothing was judged.
+fn shown(seen: &Seen<'_>, role: &Role, judgment: Option<&Judgment>) -> bool {
+    seen.fate.role == *role && judgment.is_none_or(|judgment| judgment.gathered.counted.contains(&seen.fate.name))
+}
+
+fn jobs(all: &[Seen<'_>], role: &Role, judgment: Option<&Judgment>) -> Vec<Job> {
+    let id = |fate: &TrialFate| fate.job.as_ref().map_or_else(|| fate.name.to_string(), ToString::to_string);
+    all.iter().filter(|seen| shown(seen, role, judgment)).map(|seen| Job { id: id(seen.fate), url: None }).collect()
+}
+
+/// The outputs that every counted trial of an arm made alike; one that changes from trial to trial says nothing.
+fn outputs(all: &[Seen<'_>], role: &Role, judgment: Option<&Judgment>) -> Vec<Output> {
+    let mut digests: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
+    for seen in all.iter().filter(|seen| shown(seen, role, judgment)) {
+        for step in seen.answers.iter().flatten().flat_map(|answers| &answers.steps) {
+            digests.entry(&step.step).or_default().insert(step.output_digest.as_deref());
+        }
+    }
+    let alike = |(name, all): (&str, BTreeSet<Option<&str>>)| match all.into_iter().collect::<Vec<_>>()[..] {
+        [Some(digest)] => Some(Output { name: name.to_owned(), digest: digest.to_owned() }),
+        _ => None,
+    };
+    digests.into_iter().filter_map(alike).collect()
+}
+
+fn errors(all: &[Seen<'_>], role: &Role) -> Vec<String> {
+    let of = |seen: &Seen<'_>| match &seen.fate.fate {
+        Fate::Failed(failure) => Some(format!("round {}: {}", seen.fate.name.round, failure.text)),
+        _ => None,
+    };
+    all.iter().filter(|seen| seen.fate.role == *role).filter_map(of).collect()
+}
+
+fn context(plan: &Plan) -> Vec<Difference> {
+    let Some(control) = plan.contexts.get("control") else { return Vec::new() };
+    let several = plan.arms.treatments().len() > 1;
+    let mut all = Vec::new();
+    for name in plan.treatments() {
+        let Some(treatment) = plan.contexts.get(name.as_str()) else { continue };
+        for d in control.differences(treatment) {
+            let field = if several { format!("{name}: {}", d.field) } else { d.field };
+            all.push(Difference { field, control: d.control, treatment: d.treatment });
+        }
+    }
+    all
+}
+
+/// The plan says how old a calibration is and where it is from; the judgement says what it is worth here.
+fn calibration(plan: &Plan, judged: Option<Calibrated>) -> Option<Calibrated> {
+    match (&plan.calibrated, judged) {
+        (Some(planned), Some(judged)) => Some(Calibrated { grade: judged.grade, ..planned.clone() }),
+        (planned, judged) => planned.clone().or(judged),
+    }
+}
+
+/// What happened on the machines in every trial, replaced ones too.
+fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructure {
+    let arms = plan.roles().into_iter().map(|role| {
+        let mut counts: BTreeMap<Happening, u64> = BTreeMap::new();
+        let mut hosts = BTreeSet::new();
+        for seen in all.iter().filter(|seen| seen.fate.role == role) {
+            for (what, times) in happenings(seen) {
+                *counts.entry(what).or_default() += times;
+            }
+            let loads = seen.answers.iter().flatten().filter_map(|answers| answers.load.as_ref());
+            hosts.extend(loads.filter_map(|load| load.host.class()));
+        }
+        ArmFacts {
+            arm: role.to_string(),
+            happened: counts.into_iter().collect(),
+            host_classes: hosts.into_iter().collect(),
+        }
+    });
+    Infrastructure { arms: arms.collect(), replaced_rounds: Some(replaced), priority: None }
+}
+
+fn happenings(seen: &Seen<'_>) -> Vec<(Happening, u64)> {
+    let events = match &seen.fate.fate {
+        Fate::Discarded(Discard::Infrastructure(_) | Discard::Lost | Discard::Abandoned) => {
+            return vec![(Happening::InfraFailure, 1)];
+        }
+        Fate::Discarded(Discard::TimeLimit) => return vec![(Happening::UnknownFailure, 1)],
+        Fate::Discarded(_) => return Vec::new(),
+        Fate::Counted | Fate::Failed(_) => match seen.trial() {
+            Some(Ok(trial)) => trial.events,
+            _ => return Vec::new(),
+        },
+    };
+    let known = |event: Event| match event {
+        Event::Oom => Happening::Oom,
+        Event::AppFailure => Happening::AppFailure,
+        Event::ChurnElapsed => Happening::LostWorker,
+        Event::Preempted => Happening::Preemption,
+        Event::HardwareFault => Happening::HardwareFault,
+        Event::InfraFailure => Happening::InfraFailure,
+        Event::Straggler => Happening::Straggler,
+        Event::UnknownFailure => Happening::UnknownFailure,
+    };
+    Event::ALL.into_iter().map(|event| (known(event), events.count(event))).filter(|(_, n)| *n > 0).collect()
+}
+
+/// How long a trial took, and how busy the machine was when its first step started.
+fn moment(seen: &Seen<'_>) -> Option<Moment> {
+    let TrialFate { name, role, fate, submitted, running, ended, .. } = seen.fate;
+    let began = running.or(*submitted)?;
+    let mut what = format!("round {}, {role}", name.round);
+    if name.replacement > 0 {
+        what = format!("{what}, replacement {}", name.replacement);
+    }
+    match fate {
+        Fate::Counted => {}
+        Fate::Failed(_) => what.push_str(", failed"),
+        Fate::Discarded(_) => what.push_str(", discarded"),
+    }
+    let load = seen.answers.iter().flatten().find_map(|answers| answers.load.as_ref());
+    if let Some([load, ..]) = load.and_then(|load| load.steps.first()).and_then(|step| step.machine.load_before) {
+        what = format!("{what}, load of the machine before it {load:.2}");
+    }
+    let seconds = ended.map(|ended| ended.since(began) as f64 / 1000.0);
+    Some(Moment { what, began: Some(when(began)), seconds })
+}
+
+/// `2026-11-29 20:28:50 UTC`.
+pub(crate) fn when(at: Ms) -> String {
+    // The id of a run begins with its time in UTC.
+    let Ok(id) = RunId::new(at.seconds(), 0) else { return format!("{} s after 1970", at.seconds()) };
+    let part = |range: std::ops::Range<usize>| id.as_str().get(range).unwrap_or_default();
+    let [year, month, day, hour, minute, second] =
+        [part(0..4), part(4..6), part(6..8), part(9..11), part(11..13), part(13..15)];
+    format!("{year}-{month}-{day} {hour}:{minute}:{second} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_in_time() {
+        assert_eq!(when(Ms(0)), "1970-01-01 00:00:00 UTC");
+        assert_eq!(when(Ms(1_795_984_130_999)), "2026-11-29 20:28:50 UTC");
+        assert_eq!(when(Ms(u64::MAX)), "18446744073709551 s after 1970");
+    }
+}
