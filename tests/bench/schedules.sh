@@ -1,0 +1,7 @@
+#!/bin/sh
+# Ten thousand random schedules of the simulated world, then one run that is crashed at each of its points, then the
+# planted mistake, which must be found. Arguments are handed on: --count N, --first SEED.
+set -eu
+cd "$(dirname "$0")/../.."
+cargo run --quiet --release -p engine --example schedules -- --count 10000 "$@"
+cargo run --quiet --release -p engine --example schedules -- --count 1000 --blind
