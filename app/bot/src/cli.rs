@@ -1,21 +1,10 @@
 //! The command line. Every subcommand's help ends with an example.
 
-use std::io::{Read, Write};
-
 use clap::{Parser, Subcommand};
 
-use crate::command::{judge, power, simulate};
+use crate::command::{demo, evidence, judge, power, run, simulate, suite};
 use crate::failure::{Exit, Failure};
-
-/// The outside world of a command.
-pub struct World<'a> {
-    /// Standard input.
-    pub stdin: &'a mut dyn Read,
-    /// Standard output: results only.
-    pub stdout: &'a mut dyn Write,
-    /// Whether a person is watching standard error.
-    pub terminal: bool,
-}
+pub use crate::world::World;
 
 /// Compares two commits by the same benchmark and says what is proven: pass, regression, tradeoff or inconclusive.
 #[derive(Debug, Parser)]
@@ -27,9 +16,13 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
+    Evidence(evidence::Args),
     Judge(judge::Args),
     Power(power::Args),
+    Run(Box<run::Args>),
     Simulate(simulate::Args),
+    Suite(suite::Args),
 }
 
 impl Cli {
@@ -39,9 +32,13 @@ impl Cli {
     /// [`Failure`], which is one line for a person and an exit code.
     pub fn run(&self, world: &mut World<'_>) -> Result<Exit, Failure> {
         match &self.command {
+            Command::Demo(args) => demo::run(args, world),
+            Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
             Command::Power(args) => power::run(args, world),
+            Command::Run(args) => run::run(args, world),
             Command::Simulate(args) => simulate::run(args, world),
+            Command::Suite(args) => suite::run(args, world),
         }
     }
 }

@@ -12,6 +12,8 @@ pub enum Exit {
     Failed,
     /// 2: the input or the arguments make no sense.
     Usage,
+    /// 3: done, and the verdict is one of those that were named to fail on.
+    Matched,
 }
 
 impl From<Exit> for ExitCode {
@@ -20,6 +22,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => Self::SUCCESS,
             Exit::Failed => Self::from(1),
             Exit::Usage => Self::from(2),
+            Exit::Matched => Self::from(3),
         }
     }
 }

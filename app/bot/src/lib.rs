@@ -1,6 +1,7 @@
 //! The program zephyr-ab as a library: [`cli`] is the command line, [`command`] has one room per subcommand,
-//! [`failure`] is what a person sees when a command cannot do its work.
+//! [`world`] is what a command may know of the machine, [`failure`] is what a person sees when it cannot do its work.
 
 pub mod cli;
 pub mod command;
 pub mod failure;
+pub mod world;

@@ -1,5 +1,9 @@
 //! One room per subcommand: its arguments, and a function that runs it.
 
+pub mod demo;
+pub mod evidence;
 pub mod judge;
 pub mod power;
+pub mod run;
 pub mod simulate;
+pub mod suite;

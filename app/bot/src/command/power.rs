@@ -219,10 +219,8 @@ mod tests {
         use clap::Parser;
         let line = Line::try_parse_from(["power"].into_iter().chain(line.split(' ')))
             .map_err(|e| Failure::Usage(e.to_string()))?;
-        let (mut out, mut nothing) = (Vec::new(), std::io::empty());
-        let mut world = World { stdin: &mut nothing, stdout: &mut out, terminal: false };
-        run(&line.args, &mut world)?;
-        Ok(String::from_utf8(out).unwrap())
+        let (result, printed) = crate::world::tests::with_world(|world| run(&line.args, world));
+        result.map(|_| printed)
     }
 
     #[test]

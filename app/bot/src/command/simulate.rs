@@ -306,10 +306,8 @@ mod tests {
     fn simulated(line: &str) -> Result<(Exit, String), Failure> {
         let line = Line::try_parse_from(["simulate"].into_iter().chain(line.split(' ')))
             .map_err(|e| Failure::Usage(e.to_string()))?;
-        let (mut out, mut nothing) = (Vec::new(), std::io::empty());
-        let mut world = World { stdin: &mut nothing, stdout: &mut out, terminal: false };
-        let exit = run(&line.args, &mut world)?;
-        Ok((exit, String::from_utf8(out).unwrap()))
+        let (result, printed) = crate::world::tests::with_world(|world| run(&line.args, world));
+        result.map(|exit| (exit, printed))
     }
 
     #[test]

@@ -1,0 +1,97 @@
+//! Measures what is planned: the engine with a store in memory, trials on this machine, and the evidence on the disk.
+
+use std::ffi::OsString;
+
+use anyhow::Context as _;
+use domain::ids::RunId;
+use domain::machine::State;
+use domain::ports::Records as _;
+use domain::view::Ending;
+use engine::{Engine, MemoryStore, run_to_end};
+use evidence::{DiskStorage, Folder};
+use lab::local::{LocalLab, Settings};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::SUPERVISE;
+use super::plan::Prepared;
+use super::progress::Teller;
+use crate::cli::World;
+use crate::failure::Failure;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a verdict.
+    Judged,
+    /// Without one.
+    Without(Ending, Option<String>),
+}
+
+/// A run that is over, with its folder sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The run.
+    pub run: RunId,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// Runs the plan to its end, tells a person how far it is, and stops what it started when it is interrupted.
+///
+/// # Errors
+/// The backend, the folder or the engine failed. Processes are stopped in any case.
+pub fn measure(prepared: &Prepared, folder: &Folder<DiskStorage>, world: &mut World<'_>) -> Result<Measured, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("no runtime can be started")?;
+    let machine = world.machine.clone();
+    let supervisor = vec![machine.program.clone().into_os_string(), OsString::from(SUPERVISE)];
+    let path = machine.path.to_string_lossy().into_owned();
+    let settings = Settings::new(machine.temp, prepared.mirror.clone(), supervisor, path);
+    let lab = LocalLab::open(settings).map_err(anyhow::Error::from)?;
+    let run = prepared.plan.run.clone();
+    let mut teller = Teller::new(world);
+    folder.open(&prepared.plan).map_err(anyhow::Error::from)?;
+    folder.suite(&run, prepared.suite_text.as_bytes()).map_err(anyhow::Error::from)?;
+    if let Some(bytes) = &prepared.calibration {
+        folder.calibration(&run, bytes).map_err(anyhow::Error::from)?;
+    }
+    if let Some(earlier) = &prepared.continues {
+        folder.continues(&run, &DiskStorage::new(earlier)).map_err(anyhow::Error::from)?;
+    }
+    let engine = Engine::new(MemoryStore::default(), lab, folder, machine.clock, engine::Settings::default());
+    let over = runtime.block_on(async {
+        engine.start(&prepared.plan).await.map_err(anyhow::Error::from)?;
+        let (cancel, cancelled) = watch::channel(None);
+        let interrupted = tokio::spawn(interruptions(cancel));
+        let over = run_to_end(&engine, &run, cancelled, |progress| teller.tell(progress)).await;
+        interrupted.abort();
+        over.map_err(anyhow::Error::from)
+    })?;
+    teller.finish();
+    let ended = match &over.state {
+        State::Done { .. } => Ended::Judged,
+        State::Ended { how, why, .. } => Ended::Without(*how, why.clone()),
+        other => return Err(anyhow::anyhow!("the run stopped in the middle: {other:?}").into()),
+    };
+    Ok(Measured { run, ended })
+}
+
+/// Cancels at the first Ctrl-C or request to terminate. A second one changes nothing: what was started is being stopped.
+async fn interruptions(cancel: watch::Sender<Option<String>>) {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return;
+    };
+    loop {
+        let by = tokio::select! {
+            _ = interrupt.recv() => "Ctrl-C",
+            _ = terminate.recv() => "a request to terminate",
+        };
+        // Nobody listens any more when the run is over.
+        let _ = cancel.send(Some(by.to_owned()));
+    }
+}

@@ -1,0 +1,118 @@
+//! `zephyr-ab run`: two commits of a repository, measured and judged.
+
+mod answer;
+mod follow;
+mod plan;
+mod progress;
+
+use std::path::PathBuf;
+
+use domain::request::Request;
+use evidence::{DiskStorage, Folder, Scanner, Templates};
+use suite::SuiteRef;
+
+pub use answer::{FailOn, Format, Told};
+pub(super) use answer::{print, told};
+pub use follow::{Ended, Measured, measure};
+pub use plan::{Commits, Prepared, prepare};
+
+use crate::cli::World;
+use crate::failure::{Exit, Failure};
+
+/// The first argument that makes this program a supervisor of one step of a trial.
+pub const SUPERVISE: &str = "supervise";
+
+/// Compares two commits of a git repository by a suite.
+///
+/// The control is the merge base of base and head, the treatment is the head. Both run the same steps in checkouts of
+/// their own, round by round in turn; the repository is only read. The folder that is left allows anyone to compute the
+/// verdict again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  zephyr-ab run bench.toml
+  zephyr-ab run bench.toml preset=quick rounds=6 --base main --head my-branch
+  zephyr-ab run bench.toml treatment=batched@head,batch=64 --fail-on regression
+  zephyr-ab run bench.toml rounds=+2 --continue zephyr-ab-evidence/20261129T202850Z-8d10c1b5")]
+pub struct Args {
+    /// The suite: a path that ends in .toml, or a name.
+    #[arg(value_name = "SUITE")]
+    suite: String,
+    /// What is asked for, as key=value: preset, rounds, treatment, control, normalize, and the suite's parameters.
+    #[arg(value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+    /// The repository: a folder, or an https or file URL.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    repo: String,
+    /// What the head is to be merged into [default: the first of origin/HEAD, main, master].
+    #[arg(long, value_name = "REF")]
+    base: Option<String>,
+    /// What is compared with it.
+    #[arg(long, value_name = "REF", default_value = "HEAD")]
+    head: String,
+    /// Folder of suites that go before those that the program brings along.
+    #[arg(long, value_name = "DIR")]
+    suites: Option<PathBuf>,
+    /// What to print: the comment as plain text or as Markdown, or everything as JSON.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Folder for the evidence of runs.
+    #[arg(long, value_name = "DIR", default_value = "zephyr-ab-evidence")]
+    out: PathBuf,
+    /// What is known of the noise: a file made by `zephyr-ab calibrate`.
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// Add rounds to the comparison in this folder of evidence.
+    #[arg(long = "continue", value_name = "DIR")]
+    continues: Option<PathBuf>,
+    /// Verdicts that make the exit code 3.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
+    fail_on: Vec<FailOn>,
+    /// Start without asking, whatever it costs.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::Usage`] where what is asked for makes no sense, anything else where it could not be done.
+pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
+    let templates = Templates::built_in().map_err(anyhow::Error::from)?;
+    let request =
+        Request::new(&args.suite, args.pairs.iter().map(String::as_str)).map_err(|e| Failure::Usage(e.to_string()))?;
+    let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref())
+        .map_err(|e| Failure::Usage(e.to_string()))?;
+    let options = request.options().map_err(|e| Failure::Usage(e.to_string()))?;
+    let commits = Commits { repo: &args.repo, base: args.base.as_deref(), head: &args.head };
+    let calibration = args.calibration.as_deref();
+    let prepared = match &args.continues {
+        None => prepare(&suite, &options, &commits, calibration, world)?,
+        Some(folder) => plan::continues(&suite, &options, &commits, folder, world)?,
+    };
+    agree(&prepared, args.yes, world)?;
+    let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&[]));
+    let measured = measure(&prepared, &folder, world)?;
+    let told = told(&measured.run, &folder)?;
+    print(&measured, &told, &args.out, args.format, world)?;
+    Ok(answer::exit(&measured, &told, &args.fail_on))
+}
+
+/// What waits for a person's agreement on GitHub is asked here, or needs `--yes`.
+fn agree(prepared: &Prepared, yes: bool, world: &mut World<'_>) -> Result<(), Failure> {
+    let Some(why) = &prepared.confirm else { return Ok(()) };
+    if yes {
+        return Ok(());
+    }
+    if !world.answers {
+        return Err(Failure::Usage(format!("{why}; start it with --yes")));
+    }
+    write!(world.stderr, "{why}. Start it? [y/N] ")?;
+    world.stderr.flush()?;
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.len() < 100 && std::io::Read::read(world.stdin, &mut byte)? == 1 && byte[0] != b'\n' {
+        line.push(byte[0]);
+    }
+    let agreed = matches!(String::from_utf8_lossy(&line).trim().to_lowercase().as_str(), "y" | "yes");
+    if agreed { Ok(()) } else { Err(Failure::Usage("not started".to_owned())) }
+}

@@ -1,0 +1,348 @@
+//! From what is asked for to a plan: commits, workload, steps, looks, calibration.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use domain::arms::{Arms, Role, Treatment};
+use domain::calibration::{self, CalibrationFile};
+use domain::comparability::Context;
+use domain::ids::{CommitSha, Digest, RunId};
+use domain::plan::{Origin, PLAN_SCHEMA, Plan};
+use domain::ports::{Clock, How};
+use domain::request::{Options, Rounds};
+use domain::view::Calibrated;
+use evidence::{Bundle, DiskStorage};
+use lab::git::tree::FileAt;
+use lab::git::{Mirror, Source, TreePath};
+use lab::local::{Launch, Step, host_class};
+use serde_json::Value;
+use suite::{Arm, Backend, Resolved, Suite};
+
+use crate::cli::World;
+use crate::failure::Failure;
+
+/// The revisions that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Commits<'a> {
+    /// The repository.
+    pub repo: &'a str,
+    /// What the head is to be merged into; the usual names are tried where it is not said.
+    pub base: Option<&'a str>,
+    /// What is compared with it.
+    pub head: &'a str,
+}
+
+/// Everything that is decided before a run starts.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The plan.
+    pub plan: Plan,
+    /// Text of the suite.
+    pub suite_text: String,
+    /// The calibration file that the plan was made with.
+    pub calibration: Option<Vec<u8>>,
+    /// The finished folder that this run continues.
+    pub continues: Option<std::path::PathBuf>,
+    /// Why a person must agree before it starts.
+    pub confirm: Option<String>,
+    /// The mirror of the repository.
+    pub mirror: Mirror,
+    /// The folder that holds the mirror, removed when this is dropped.
+    _holds: tempfile::TempDir,
+}
+
+/// Names of branches that a head is usually merged into.
+const USUAL_BASES: [&str; 3] = ["origin/HEAD", "main", "master"];
+/// Files that say which versions of other software a commit uses.
+const LOCK_FILES: [&str; 6] =
+    ["Cargo.lock", "uv.lock", "poetry.lock", "requirements.txt", "package-lock.json", "go.sum"];
+const LARGEST_LOCK_FILE: u64 = 32 << 20;
+
+fn usage(error: impl std::fmt::Display) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// Plans a comparison.
+///
+/// # Errors
+/// [`Failure::Usage`] where commits, request or calibration make no sense; anything else where git or the disk failed.
+pub fn prepare(
+    suite: &Suite,
+    options: &Options,
+    commits: &Commits<'_>,
+    calibration: Option<&Path>,
+    world: &World<'_>,
+) -> Result<Prepared, Failure> {
+    let resolved = suite::resolve(suite, options).map_err(usage)?;
+    if matches!(resolved.rounds, Some(Rounds::More(_))) {
+        return Err(usage("rounds=+n adds rounds to an earlier run: name its folder with --continue"));
+    }
+    let (mirror, holds) = mirror(commits.repo, world)?;
+    let found = find(&mirror, commits, options, &resolved)?;
+    let steps = Roles::of(suite, &resolved)?;
+    let now = world.machine.clock.now();
+    let rows: Vec<&str> = steps.rows.iter().map(String::as_str).collect();
+    let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
+    let (contract, calibrated, file) = match calibration {
+        None => (calibration::none().0, calibration::none().1, None),
+        Some(path) => known_noise(path, suite, &fingerprint, &rows, world)?,
+    };
+    let looks = resolved.looks(calibrated.grade, rows.len());
+    let mut notes = vec!["a ledger of its own: repeating it does not correct for the repetitions".to_owned()];
+    notes.extend(found.notes);
+    let run = RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?;
+    let ledger = ledger(&run, &found.trees, &fingerprint);
+    let plan = Plan {
+        schema: PLAN_SCHEMA,
+        run,
+        suite: suite.name.clone(),
+        title: suite.title.clone(),
+        suite_digest: suite.digest.clone(),
+        preset: resolved.preset.clone(),
+        arms: found.arms,
+        origin: Origin { trees: found.trees, ..found.origin },
+        workloads: steps.workloads,
+        contexts: found.contexts,
+        launches: steps.launches,
+        mode: resolved.mode,
+        looks,
+        replacements: resolved.replaced_rounds,
+        limit_ms: resolved.limit.0,
+        judging: resolved.judging.clone(),
+        calibration: contract,
+        calibrated: Some(calibrated),
+        ledger,
+        episode: 1,
+        continues: None,
+        earlier_rounds: 0,
+        confirm: None,
+        notes,
+    };
+    let confirm = costly(suite, &resolved, &plan);
+    let suite_text = suite.text.clone();
+    Ok(Prepared { plan, suite_text, calibration: file, continues: None, confirm, mirror, _holds: holds })
+}
+
+/// Plans more rounds of a comparison that is over: the same commits, steps and workload, one episode later.
+///
+/// # Errors
+/// [`Failure::Usage`] where the folder is no finished comparison, or the suite has changed since.
+pub(super) fn continues(
+    suite: &Suite,
+    options: &Options,
+    commits: &Commits<'_>,
+    folder: &Path,
+    world: &World<'_>,
+) -> Result<Prepared, Failure> {
+    let more = match options.rounds {
+        Some(Rounds::More(more)) => more,
+        // Two rounds are the least in whose order a drift cancels.
+        None => 2,
+        Some(Rounds::Exactly(_)) => return Err(usage("--continue adds rounds: rounds=+n")),
+    };
+    if (Options { rounds: None, ..options.clone() }) != Options::default() {
+        return Err(usage("--continue repeats the request of the earlier run: only rounds=+n may be given"));
+    }
+    let place = |error: evidence::EvidenceError| Failure::Usage(format!("{}: {error}", folder.display()));
+    let bundle = Bundle::read(&DiskStorage::new(folder), "").map_err(place)?;
+    let judged = |bundle: &Bundle| match bundle.ending.as_ref().map(|ending| &ending.how) {
+        Some(How::Judged { look, .. }) => Some(look.rounds.len()),
+        _ => None,
+    };
+    let rounds: Option<usize> = bundle.runs().map(judged).sum();
+    let Some(rounds) = rounds.and_then(|rounds| u32::try_from(rounds).ok()) else {
+        return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
+    };
+    let before = bundle.plan;
+    if before.suite_digest != suite.digest {
+        return Err(usage(format!("{}: the suite has changed since that run", folder.display())));
+    }
+    let (mirror, holds) = mirror(commits.repo, world)?;
+    for commit in before.roles().iter().filter_map(|role| before.arms.commit(role)) {
+        mirror.resolve(commit.as_str()).map_err(usage)?;
+    }
+    let run = RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?;
+    let plan = Plan {
+        run,
+        looks: vec![u64::from(rounds) + u64::from(more)],
+        episode: before.episode + 1,
+        continues: Some(before.run.clone()),
+        earlier_rounds: rounds,
+        ..before
+    };
+    let suite_text = suite.text.clone();
+    let folder = Some(folder.to_owned());
+    Ok(Prepared { plan, suite_text, calibration: None, continues: folder, confirm: None, mirror, _holds: holds })
+}
+
+/// A mirror of the repository in a temporary folder.
+fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, tempfile::TempDir), Failure> {
+    let source = Source::of(repo).map_err(usage)?;
+    let holds = tempfile::Builder::new()
+        .prefix("zephyr-ab-mirror-")
+        .tempdir_in(&world.machine.temp)
+        .with_context(|| format!("no temporary folder in {}", world.machine.temp.display()))?;
+    let mirror = Mirror::open(holds.path(), &world.machine.path).map_err(anyhow::Error::from)?;
+    mirror.fetch(&source).map_err(anyhow::Error::from)?;
+    Ok((mirror, holds))
+}
+
+struct Found {
+    arms: Arms,
+    origin: Origin,
+    trees: BTreeMap<String, String>,
+    contexts: BTreeMap<String, Context>,
+    notes: Vec<String>,
+}
+
+fn find(mirror: &Mirror, commits: &Commits<'_>, options: &Options, resolved: &Resolved) -> Result<Found, Failure> {
+    let head = mirror.resolve(commits.head).map_err(usage)?;
+    if let Some(sha) = &options.sha
+        && !head.as_str().starts_with(sha.as_str())
+    {
+        return Err(usage(format!("the head is {head}, not {sha}")));
+    }
+    let (name, base) = match commits.base {
+        Some(name) => (name, mirror.resolve(name).map_err(usage)?),
+        None => USUAL_BASES
+            .iter()
+            .find_map(|name| Some((*name, mirror.resolve(name).ok()?)))
+            .ok_or_else(|| usage("no branch origin/HEAD, main or master: name one with --base"))?,
+    };
+    let mut notes = Vec::new();
+    let (control, merge_bases) = match &options.control {
+        Some(name) => (mirror.resolve(name).map_err(usage)?, Vec::new()),
+        None => {
+            let bases = mirror.merge_bases(&base, &head).map_err(usage)?;
+            if bases.all.len() > 1 {
+                let all: Vec<&str> = bases.all.iter().map(CommitSha::short).collect();
+                notes.push(format!("{} merge bases ({}); the newest is the control", all.len(), all.join(", ")));
+            }
+            (bases.taken, bases.all)
+        }
+    };
+    let mut treatments = Vec::new();
+    for treatment in &resolved.treatments {
+        let commit = match &treatment.asked.commit {
+            None => head.clone(),
+            Some(name) => mirror.resolve(name).map_err(usage)?,
+        };
+        let (name, declared) = (treatment.asked.name.clone(), treatment.asked.declared.clone());
+        treatments.push(Treatment { name, commit, declared });
+    }
+    let arms = Arms::new(control, treatments).map_err(usage)?;
+    let changed = mirror.changed_paths(arms.control(), &head).map_err(anyhow::Error::from)?;
+    if *arms.control() == head {
+        notes.push("control and head are the same commit".to_owned());
+    }
+    let (mut trees, mut contexts) = (BTreeMap::new(), BTreeMap::new());
+    for role in arms.roles() {
+        let Some(commit) = arms.commit(&role) else { continue };
+        let tree = mirror.tree_digest(commit, |_| true).map_err(anyhow::Error::from)?;
+        trees.insert(role.to_string(), tree.as_str().to_owned());
+        contexts.insert(role.to_string(), context(mirror, commit)?);
+    }
+    let origin = Origin {
+        repository: Source::of(commits.repo).map_err(usage)?.name(),
+        base: name.to_owned(),
+        head: commits.head.to_owned(),
+        merge_bases,
+        behind: mirror.behind(arms.control(), &base).ok(),
+        trees: BTreeMap::new(),
+        changed_paths: changed.len() as u64,
+    };
+    Ok(Found { arms, origin, trees, contexts, notes })
+}
+
+/// What follows from a commit and is told when it differs: the files that pin other software.
+fn context(mirror: &Mirror, commit: &CommitSha) -> Result<Context, Failure> {
+    let mut context = Context::default();
+    for name in LOCK_FILES {
+        let path = TreePath::new(name);
+        if let FileAt::Content(bytes) =
+            mirror.read_file(commit, &path, LARGEST_LOCK_FILE).map_err(anyhow::Error::from)?
+        {
+            let digest = Digest::of(&bytes).as_str().get(..12).map(str::to_owned);
+            context.0.insert(name.to_owned(), digest);
+        }
+    }
+    Ok(context)
+}
+
+/// What every role runs.
+struct Roles {
+    rows: Vec<String>,
+    workloads: BTreeMap<String, domain::workload::Workload>,
+    launches: BTreeMap<String, Value>,
+}
+
+impl Roles {
+    fn of(suite: &Suite, resolved: &Resolved) -> Result<Self, Failure> {
+        if !matches!(suite.backend, Backend::Local(_)) {
+            return Err(usage(format!("suite {} runs on a cluster, which this version cannot use yet", suite.name)));
+        }
+        let treatments = resolved.treatments.iter().map(|t| (Role::Treatment(t.asked.name.clone()), &t.arm));
+        let arms = std::iter::once((Role::Control, &resolved.control)).chain(treatments);
+        let mut roles = Self { rows: Vec::new(), workloads: BTreeMap::new(), launches: BTreeMap::new() };
+        for (role, arm) in arms {
+            let launch = launch(suite, arm)?;
+            if role == Role::Control {
+                roles.rows = launch.steps.iter().map(|step| step.name.clone()).collect();
+            }
+            roles.workloads.insert(role.to_string(), arm.workload.clone());
+            roles.launches.insert(role.to_string(), serde_json::to_value(launch).map_err(anyhow::Error::from)?);
+        }
+        Ok(roles)
+    }
+}
+
+fn launch(suite: &Suite, arm: &Arm) -> Result<Launch, Failure> {
+    let commands = suite.commands(arm).map_err(usage)?;
+    let step = |command: suite::step::Command| Step {
+        name: command.name,
+        argv: command.argv,
+        env: command.env,
+        limit_ms: command.limit.map(|limit| limit.0),
+        parallel: command.parallel,
+    };
+    let launch = Launch { steps: commands.into_iter().map(step).collect() };
+    launch.check().map_err(usage)?;
+    Ok(launch)
+}
+
+type Noise = (Value, Calibrated, Option<Vec<u8>>);
+
+fn known_noise(
+    path: &Path,
+    suite: &Suite,
+    fingerprint: &Digest,
+    rows: &[&str],
+    world: &World<'_>,
+) -> Result<Noise, Failure> {
+    let place = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(|e| place(&e))?;
+    let file = CalibrationFile::parse(&bytes).map_err(|e| place(&e))?;
+    file.check(&suite.name, fingerprint).map_err(|e| place(&e))?;
+    let (contract, shown) = file.apply(rows, host_class().as_deref(), world.machine.clock.now());
+    Ok((contract, shown, Some(bytes)))
+}
+
+/// Without a registry, every invocation is a ledger of its own.
+fn ledger(run: &RunId, trees: &BTreeMap<String, String>, fingerprint: &Digest) -> Digest {
+    let mut text = format!("{run}\n{}\n", fingerprint.as_str());
+    for (role, tree) in trees {
+        text.push_str(&format!("{role}={tree}\n"));
+    }
+    Digest::of(text.as_bytes())
+}
+
+/// Why a person must agree to this plan, if it is expected to cost more than the suite allows without.
+fn costly(suite: &Suite, resolved: &Resolved, plan: &Plan) -> Option<String> {
+    let (limit, each) = (suite.limits.confirm_above?, resolved.expect.cpu_hours?);
+    let trials = plan.rounds() as f64 * plan.roles().len() as f64;
+    let cost = each * trials;
+    (cost > limit).then(|| {
+        format!("this is expected to cost {cost:.1} CPU hours ({trials} trials), more than the {limit} that need no agreement")
+    })
+}
