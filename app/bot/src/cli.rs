@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{demo, evidence, judge, power, run, simulate, suite};
+use crate::command::{calibrate, demo, evidence, judge, power, run, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -16,6 +16,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Calibrate(calibrate::Args),
     Demo(demo::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
@@ -32,6 +33,7 @@ impl Cli {
     /// [`Failure`], which is one line for a person and an exit code.
     pub fn run(&self, world: &mut World<'_>) -> Result<Exit, Failure> {
         match &self.command {
+            Command::Calibrate(args) => calibrate::run(args, world),
             Command::Demo(args) => demo::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),

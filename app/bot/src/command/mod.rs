@@ -1,5 +1,6 @@
 //! One room per subcommand: its arguments, and a function that runs it.
 
+pub mod calibrate;
 pub mod demo;
 pub mod evidence;
 pub mod judge;
