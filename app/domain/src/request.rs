@@ -27,7 +27,8 @@ const KEY_FORM: &str = "1 to 40 characters a-z, 0-9, _ and -, the first a letter
 const VALUE_FORM: &str =
     "1 to 1000 characters A-Z, a-z, 0-9 and . _ - : / , + @ = *, not starting with -, without /../";
 const PRIORITIES: [&str; 3] = ["production", "interactive", "batch"];
-const HARNESS: [(&str, HarnessPolicy); 2] = [("control", HarnessPolicy::Control), ("refuse", HarnessPolicy::Refuse)];
+const HARNESS: [(&str, HarnessPolicy); 3] =
+    [("control", HarnessPolicy::Control), ("head", HarnessPolicy::Head), ("refuse", HarnessPolicy::Refuse)];
 const NORMALIZE: [(&str, Normalize); 4] =
     [("auto", Normalize::Auto), ("none", Normalize::None), ("item", Normalize::Item), ("byte", Normalize::Byte)];
 
@@ -54,6 +55,8 @@ pub enum Rounds {
 pub enum HarnessPolicy {
     /// Both arms run the control's files.
     Control,
+    /// Every arm runs its own files; that is a declared difference.
+    Head,
     /// Nothing is compared.
     Refuse,
 }
@@ -64,6 +67,7 @@ impl HarnessPolicy {
     pub fn word(self) -> &'static str {
         match self {
             Self::Control => "control",
+            Self::Head => "head",
             Self::Refuse => "refuse",
         }
     }
@@ -388,7 +392,7 @@ mod tests {
             ("rounds=0", "rounds=0: expected 1 to 100 rounds, or +1 to +100 for more than there are"),
             ("normalize=itme", "normalize=itme: expected one of auto, none, item, byte; nearest: item"),
             ("priority=urgent", "priority=urgent: expected one of production, interactive, batch"),
-            ("harness=contrl", "harness=contrl: expected one of control, refuse; nearest: control"),
+            ("harness=contrl", "harness=contrl: expected one of control, head, refuse; nearest: control"),
             ("control=main", "control=main: expected a commit of 7 to 40 hexadecimal digits"),
             (
                 "treatment=head@0123456",

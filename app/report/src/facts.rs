@@ -61,7 +61,7 @@ impl Teller<'_> {
         if !jobs.is_empty() {
             let jobs: Vec<String> = jobs.iter().map(|job| self.job(job)).collect();
             let key = if jobs.len() == 1 { "jobs.one" } else { "jobs.many" };
-            parts.push(self.words.say(key, &json!({ "jobs": self.few(jobs, 6)? }))?);
+            parts.push(self.words.say(key, &json!({ "jobs": self.few(jobs, 2)? }))?);
         }
         if let Some(runs) = runs {
             parts.push(self.counted("runs", runs)?);

@@ -47,8 +47,8 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "harness",
-        form: "control | refuse",
-        meaning: "what to do where the change alters the benchmark itself: run the control's in both arms, or refuse",
+        form: "control | head | refuse",
+        meaning: "whose benchmark runs where the change alters it: the control's in both arms, each its own, or none",
         example: "harness=control",
         repeatable: false,
     },
