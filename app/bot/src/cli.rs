@@ -8,7 +8,7 @@ pub use crate::world::World;
 
 /// Compares two commits by the same benchmark and says what is proven: pass, regression, tradeoff or inconclusive.
 #[derive(Debug, Parser)]
-#[command(name = "zephyr-ab", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "zephyr-ab", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -68,12 +68,13 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         return Err(usage(&format!("{} exists; name another --file", args.file.display())));
     }
     let request = Request::new(&args.suite, args.pairs.iter().map(String::as_str)).map_err(|e| usage(&e))?;
-    let suite =
-        suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref()).map_err(|e| usage(&e))?;
+    let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref()).map_err(|e| usage(&e))?;
     let options = request.options().map_err(|e| usage(&e))?;
     let asks_for_arms = !options.treatments.is_empty() || options.control.is_some() || options.rounds.is_some();
     if asks_for_arms {
-        return Err(usage(&"a calibration has one arm: control, treatment and rounds cannot be given (see --at, --trials)"));
+        return Err(usage(
+            &"a calibration has one arm: control, treatment and rounds cannot be given (see --at, --trials)",
+        ));
     }
     let name = AGAIN.parse().map_err(anyhow::Error::from)?;
     let again = TreatmentAsked { name, commit: None, declared: domain::arms::Declared::default() };
@@ -93,7 +94,13 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     text.push('\n');
     std::fs::write(&args.file, text).with_context(|| args.file.display().to_string())?;
     writeln!(world.stdout, "{}", table(&file))?;
-    writeln!(world.stdout, "{} trials of {} in {}", file.trials.len(), prepared.plan.arms.control().short(), args.file.display())?;
+    writeln!(
+        world.stdout,
+        "{} trials of {} in {}",
+        file.trials.len(),
+        prepared.plan.arms.control().short(),
+        args.file.display()
+    )?;
     Ok(Exit::Done)
 }
 

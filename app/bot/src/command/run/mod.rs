@@ -7,7 +7,7 @@ mod progress;
 
 use std::path::PathBuf;
 
-use domain::request::Request;
+use domain::request::{KEYS, Key, Request};
 use evidence::{DiskStorage, Folder, Scanner, Templates};
 use suite::SuiteRef;
 
@@ -22,17 +22,27 @@ use crate::failure::{Exit, Failure};
 /// The first argument that makes this program a supervisor of one step of a trial.
 pub const SUPERVISE: &str = "supervise";
 
+const EXAMPLES: &str = "Examples:
+  zephyr-ab run bench.toml
+  zephyr-ab run bench.toml preset=quick rounds=6 --base main --head my-branch
+  zephyr-ab run bench.toml treatment=batched@head,batch=64 --fail-on regression
+  zephyr-ab run bench.toml rounds=+2 --continue zephyr-ab-evidence/20261129T202850Z-8d10c1b5";
+
+/// What may be asked for, from the one table of keys.
+fn keys() -> String {
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let line = |key: &Key| format!("  {:width$}  {}, as in {}\n", key.name, key.meaning, key.example);
+    let lines: String = KEYS.iter().map(line).collect();
+    format!("Keys, beside the parameters of the suite:\n{lines}\n")
+}
+
 /// Compares two commits of a git repository by a suite.
 ///
 /// The control is the merge base of base and head, the treatment is the head. Both run the same steps in checkouts of
 /// their own, round by round in turn; the repository is only read. The folder that is left allows anyone to compute the
 /// verdict again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  zephyr-ab run bench.toml
-  zephyr-ab run bench.toml preset=quick rounds=6 --base main --head my-branch
-  zephyr-ab run bench.toml treatment=batched@head,batch=64 --fail-on regression
-  zephyr-ab run bench.toml rounds=+2 --continue zephyr-ab-evidence/20261129T202850Z-8d10c1b5")]
+#[command(after_help = format!("{}{EXAMPLES}", keys()))]
 pub struct Args {
     /// The suite: a path that ends in .toml, or a name.
     #[arg(value_name = "SUITE")]

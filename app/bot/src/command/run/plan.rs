@@ -79,7 +79,7 @@ pub fn prepare(
         return Err(usage("rounds=+n adds rounds to an earlier run: name its folder with --continue"));
     }
     let (mirror, holds) = mirror(commits.repo, world)?;
-    let found = find(&mirror, commits, options, &resolved)?;
+    let found = find(suite, &mirror, commits, options, &resolved)?;
     let steps = Roles::of(suite, &resolved)?;
     let now = world.machine.clock.now();
     let rows: Vec<&str> = steps.rows.iter().map(String::as_str).collect();
@@ -196,31 +196,30 @@ struct Found {
     notes: Vec<String>,
 }
 
-fn find(mirror: &Mirror, commits: &Commits<'_>, options: &Options, resolved: &Resolved) -> Result<Found, Failure> {
+fn find(
+    suite: &Suite,
+    mirror: &Mirror,
+    commits: &Commits<'_>,
+    options: &Options,
+    resolved: &Resolved,
+) -> Result<Found, Failure> {
     let head = mirror.resolve(commits.head).map_err(usage)?;
     if let Some(sha) = &options.sha
         && !head.as_str().starts_with(sha.as_str())
     {
         return Err(usage(format!("the head is {head}, not {sha}")));
     }
-    let (name, base) = match commits.base {
-        Some(name) => (name, mirror.resolve(name).map_err(usage)?),
-        None => USUAL_BASES
-            .iter()
-            .find_map(|name| Some((*name, mirror.resolve(name).ok()?)))
-            .ok_or_else(|| usage("no branch origin/HEAD, main or master: name one with --base"))?,
-    };
+    let (name, base) = base(mirror, commits)?;
     let mut notes = Vec::new();
-    let (control, merge_bases) = match &options.control {
-        Some(name) => (mirror.resolve(name).map_err(usage)?, Vec::new()),
-        None => {
-            let bases = mirror.merge_bases(&base, &head).map_err(usage)?;
-            if bases.all.len() > 1 {
-                let all: Vec<&str> = bases.all.iter().map(CommitSha::short).collect();
-                notes.push(format!("{} merge bases ({}); the newest is the control", all.len(), all.join(", ")));
-            }
-            (bases.taken, bases.all)
+    let (control, merge_bases) = if let Some(name) = &options.control {
+        (mirror.resolve(name).map_err(usage)?, Vec::new())
+    } else {
+        let bases = mirror.merge_bases(&base, &head).map_err(usage)?;
+        if bases.all.len() > 1 {
+            let all: Vec<&str> = bases.all.iter().map(CommitSha::short).collect();
+            notes.push(format!("{} merge bases ({}); the newest is the control", all.len(), all.join(", ")));
         }
+        (bases.taken, bases.all)
     };
     let mut treatments = Vec::new();
     for treatment in &resolved.treatments {
@@ -233,13 +232,16 @@ fn find(mirror: &Mirror, commits: &Commits<'_>, options: &Options, resolved: &Re
     }
     let arms = Arms::new(control, treatments).map_err(usage)?;
     let changed = mirror.changed_paths(arms.control(), &head).map_err(anyhow::Error::from)?;
+    let matters = |path: &TreePath| !suite.scope.of([path.text().as_ref()]).is_trivial();
     if *arms.control() == head {
         notes.push("control and head are the same commit".to_owned());
+    } else if !changed.iter().any(matters) {
+        notes.push("only files that the suite ignores differ".to_owned());
     }
     let (mut trees, mut contexts) = (BTreeMap::new(), BTreeMap::new());
     for role in arms.roles() {
         let Some(commit) = arms.commit(&role) else { continue };
-        let tree = mirror.tree_digest(commit, |_| true).map_err(anyhow::Error::from)?;
+        let tree = mirror.tree_digest(commit, matters).map_err(anyhow::Error::from)?;
         trees.insert(role.to_string(), tree.as_str().to_owned());
         contexts.insert(role.to_string(), context(mirror, commit)?);
     }
@@ -253,6 +255,17 @@ fn find(mirror: &Mirror, commits: &Commits<'_>, options: &Options, resolved: &Re
         changed_paths: changed.len() as u64,
     };
     Ok(Found { arms, origin, trees, contexts, notes })
+}
+
+/// The base and the name that it goes by.
+fn base<'a>(mirror: &Mirror, commits: &Commits<'a>) -> Result<(&'a str, CommitSha), Failure> {
+    match commits.base {
+        Some(name) => Ok((name, mirror.resolve(name).map_err(usage)?)),
+        None => USUAL_BASES
+            .into_iter()
+            .find_map(|name| Some((name, mirror.resolve(name).ok()?)))
+            .ok_or_else(|| usage("no branch origin/HEAD, main or master: name one with --base")),
+    }
 }
 
 /// What follows from a commit and is told when it differs: the files that pin other software.
@@ -330,10 +343,8 @@ fn known_noise(
 
 /// Without a registry, every invocation is a ledger of its own.
 fn ledger(run: &RunId, trees: &BTreeMap<String, String>, fingerprint: &Digest) -> Digest {
-    let mut text = format!("{run}\n{}\n", fingerprint.as_str());
-    for (role, tree) in trees {
-        text.push_str(&format!("{role}={tree}\n"));
-    }
+    let trees: Vec<String> = trees.iter().map(|(role, tree)| format!("{role}={tree}")).collect();
+    let text = format!("{run}\n{}\n{}\n", fingerprint.as_str(), trees.join("\n"));
     Digest::of(text.as_bytes())
 }
 
