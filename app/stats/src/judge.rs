@@ -3,7 +3,8 @@
 use crate::case::{Arm, Case};
 use crate::conclude::{Rows, Standing, WITHIN_NOTE, conclude};
 use crate::config::{Config, Metric, PerMetric};
-use crate::family::{Prepared, RowStats, Side, decide, hull, prepare};
+use crate::family::{Prepared, RowStats, Side, decide, prepare};
+use crate::hull::hull;
 use crate::output::{Judgement, Note, Ordered, Outcome, TOTAL};
 use crate::reason::{Reason, Verdict};
 use crate::screen::{Data, Findings, Notes, Sides, screen};

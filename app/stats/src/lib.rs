@@ -3,7 +3,7 @@
 //! The rooms, in the order in which a comparison walks through them:
 //! [`input`] reads a case from JSON and refuses what is not one; [`case`] and [`config`] are what was read;
 //! [`judge`] screens each treatment (screen, work), turns trials into log ratios (series, [`sample`]) with pooled
-//! variances ([`variance`]), asks whether the noise has grown ([`noise`]), decides every row ([`family`]) and
+//! variances ([`variance`]), asks whether the noise has grown ([`noise`]), decides every row ([`family`], [`hull`]) and
 //! concludes the verdict ([`conclude`]) with its table of all rows; [`output`] is the answer.
 //! Beside that walk: [`reason`] (the closed list of reasons), [`calibration`], [`spending`] (looks and episodes),
 //! [`power`] (what a comparison can detect), [`simulate`] (error rates of the code above) and [`classic`] (the
@@ -17,6 +17,7 @@ pub mod conclude;
 pub mod config;
 pub mod digits;
 pub mod family;
+pub mod hull;
 pub mod input;
 pub mod judge;
 pub mod noise;
