@@ -9,7 +9,6 @@
 //! with the process that started it: the supervisors see the pipe to it close. What is left on the disk after a crash is
 //! removed by the next [`LocalLab::open`]. Dropping a [`LocalLab`] stops everything, waits for it and removes its folder.
 
-mod folder;
 mod host;
 mod launch;
 mod trial;
@@ -28,7 +27,7 @@ use domain::ports::{Answer, Cause, Collected, End, JobState, Lab, Submitted, Unr
 use domain::rounds::TrialName;
 
 use crate::git::{CheckoutLimits, Mirror};
-use folder::Folder;
+use crate::scratch::{self, Scratch};
 pub use host::host_class;
 pub use launch::{Launch, LaunchError, Step};
 use trial::{Task, Watch, answers};
@@ -72,7 +71,7 @@ pub struct OpenError {
 #[derive(Debug)]
 pub struct LocalLab {
     settings: Arc<Settings>,
-    folder: Folder,
+    folder: Scratch,
     jobs: Mutex<BTreeMap<TrialName, Job>>,
 }
 
@@ -92,8 +91,8 @@ impl LocalLab {
     /// The root cannot be written to, or its path is no UTF-8.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
         let failed = |why: String| OpenError { folder: settings.root.display().to_string(), why };
-        folder::sweep(&settings.root);
-        let folder = Folder::create(&settings.root).map_err(|why| failed(why.to_string()))?;
+        scratch::sweep(&settings.root);
+        let folder = Scratch::create(&settings.root).map_err(|why| failed(why.to_string()))?;
         if folder.path().to_str().is_none() {
             return Err(failed("the path is no UTF-8".to_owned()));
         }

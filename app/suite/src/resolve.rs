@@ -325,7 +325,6 @@ fn arm(
     }
     match (&suite.backend, cluster) {
         (Backend::Local(steps), _) => {
-            workload.set_named("suite_digest", Known::Set(Setting::text(suite.digest.as_str())))?;
             let steps = steps.iter().map(crate::step::Step::canonical).collect();
             workload.set_named("steps", Known::Set(Setting::List(steps)))?;
         }

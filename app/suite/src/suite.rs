@@ -90,7 +90,7 @@ const LOCAL: [&str; 1] = ["steps"];
 const IRIS: [&str; 5] = ["localities", "launcher", "generations", "metrics", "rows"];
 
 /// Names that a workload has beside the parameters of a suite.
-const TAKEN: [&str; 4] = [RUN_TAG, "steps", "suite_digest", "launcher_setup"];
+const TAKEN: [&str; 3] = [RUN_TAG, "steps", "launcher_setup"];
 
 /// Largest text of a suite, in bytes.
 pub const LARGEST: usize = 1 << 20;

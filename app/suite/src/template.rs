@@ -162,7 +162,7 @@ impl Scope<'_> {
     pub(crate) fn word(&self, node: &Node<'_>) -> Result<Word, SuiteError> {
         let text = node.text()?;
         if text.chars().any(char::is_control) || text.len() > 4000 {
-            return Err(node.refused("at most 4000 printable characters"));
+            return Err(node.refused("at most 4000 printable characters, no line breaks"));
         }
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -194,7 +194,7 @@ impl Scope<'_> {
 
     /// `argv = [[...], ...]`.
     pub(crate) fn groups(&self, node: &Node<'_>) -> Result<Vec<Group>, SuiteError> {
-        const WHAT: &str = "a list of groups, each a list of arguments";
+        const WHAT: &str = "a list of groups, each a list of arguments, as in [[\"python3\", \"bench.py\"]]";
         let mut groups = Vec::new();
         for node in node.list(WHAT)? {
             let mut items = node.list("a group, that is a list of arguments")?;
@@ -217,9 +217,18 @@ impl Scope<'_> {
             Some(first) if first.optional || first.words.first().is_none_or(|word| word.text.is_empty()) => {
                 Err(node.unfit("the first group begins with the program and is always there"))
             }
+            Some(first) if first.words.first().is_some_and(is_a_whole_line) => Err(node.unfit(
+                "a program whose name has blanks: nothing is split, so each argument is written by itself, as in \
+                 [[\"python3\", \"bench.py\"]]",
+            )),
             Some(_) => Ok(groups),
         }
     }
+}
+
+/// Whether a program's name looks like a command line that somebody expects to be split. In a path a blank may be meant.
+fn is_a_whole_line(program: &Word) -> bool {
+    program.text.split_once(char::is_whitespace).is_some_and(|(name, _)| !name.contains('/'))
 }
 
 impl Word {

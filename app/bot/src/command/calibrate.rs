@@ -16,7 +16,7 @@ use lab::local::host_class;
 use stats::calibration::helmert;
 use suite::SuiteRef;
 
-use super::run::{Commits, Ended, measure, prepare};
+use super::run::{Commits, Ended, announce, measure, prepare};
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
 
@@ -82,6 +82,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let options = Options { treatments: vec![again], rounds, ..options };
     let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at };
     let prepared = prepare(&suite, &options, &commits, None, world)?;
+    announce(&prepared, world)?;
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&[]));
     let measured = measure(&prepared, &folder, world)?;

@@ -123,8 +123,9 @@ fn a_local_workload_has_suite_parameters_and_steps() {
     for field in Field::ALL.iter().filter(|field| **field != Field::Suite) {
         assert_eq!(*control.get(field.name()), Known::Unset, "{}", field.name());
     }
-    assert_eq!(*control.get("suite_digest"), Known::Set(domain::setting::Setting::text(suite.digest.as_str())));
-    insta::assert_snapshot!(control.canonical(&["suite_digest"]).unwrap());
+    // Comments and margins may change without making it another workload; the file's digest stands in the plan.
+    assert_eq!(*control.get("suite_digest"), Known::Unset);
+    insta::assert_snapshot!(control.canonical(&[]).unwrap());
     let treatment = &resolved.treatments[0].arm;
     let declared = ["size", "env.MALLOC_ARENA_MAX"];
     assert_eq!(treatment.workload.fingerprint(&declared).unwrap(), control.fingerprint(&declared).unwrap());

@@ -54,7 +54,7 @@ pub fn measure(prepared: &Prepared, folder: &Folder<DiskStorage>, world: &mut Wo
     let lab = LocalLab::open(settings).map_err(anyhow::Error::from)?;
     let run = prepared.plan.run.clone();
     let mut teller = Teller::new(world);
-    folder.open(&prepared.plan).map_err(anyhow::Error::from)?;
+    folder.open(&prepared.plan).with_context(|| folder.storage().root().display().to_string())?;
     folder.suite(&run, prepared.suite_text.as_bytes()).map_err(anyhow::Error::from)?;
     if let Some(bytes) = &prepared.calibration {
         folder.calibration(&run, bytes).map_err(anyhow::Error::from)?;

@@ -7,6 +7,7 @@ mod progress;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use domain::request::{KEYS, Key, Request};
 use evidence::{DiskStorage, Folder, Scanner, Templates};
 use suite::SuiteRef;
@@ -100,11 +101,46 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         Some(folder) => plan::continues(&suite, &options, &commits, folder, world)?,
     };
     agree(&prepared, args.yes, world)?;
+    announce(&prepared, world)?;
+    keep_out_of_git(&args.out)?;
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&[]));
     let measured = measure(&prepared, &folder, world)?;
     let told = told(&measured.run, &folder)?;
     print(&measured, &told, &args.out, args.format, world)?;
     Ok(answer::exit(&measured, &told, &args.fail_on))
+}
+
+/// What is about to be compared, before the first round.
+pub(super) fn announce(prepared: &Prepared, world: &mut World<'_>) -> Result<(), Failure> {
+    let plan = &prepared.plan;
+    let treatments: Vec<String> = plan
+        .arms
+        .treatments()
+        .iter()
+        .map(|treatment| format!("{} {}", treatment.name, treatment.commit.short()))
+        .collect();
+    let rounds = plan.rounds().saturating_sub(u64::from(plan.earlier_rounds));
+    let trials = rounds * plan.roles().len() as u64;
+    let long = prepared.each_ms.map(|each| format!(", about {}", progress::duration(each * trials)));
+    let (control, treatments, long) = (plan.arms.control().short(), treatments.join(", "), long.unwrap_or_default());
+    writeln!(
+        world.stderr,
+        "{}: control {control} ({}), {treatments}; at most {rounds} rounds, {trials} trials{long}",
+        plan.title, plan.origin.base
+    )?;
+    for note in prepared.hints.iter().chain(&plan.notes) {
+        writeln!(world.stderr, "note: {note}")?;
+    }
+    Ok(())
+}
+
+/// The folder of evidence often lies in a repository, and is not to be committed by accident.
+fn keep_out_of_git(out: &std::path::Path) -> Result<(), Failure> {
+    if out.exists() {
+        return Ok(());
+    }
+    let made = std::fs::create_dir_all(out).and_then(|()| std::fs::write(out.join(".gitignore"), "*\n"));
+    Ok(made.with_context(|| out.display().to_string())?)
 }
 
 /// What waits for a person's agreement on GitHub is asked here, or needs `--yes`.

@@ -12,11 +12,13 @@ use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Clock, How};
 use domain::request::{Options, Rounds};
 use domain::view::Calibrated;
-use evidence::{Bundle, DiskStorage};
+use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::git::tree::FileAt;
 use lab::git::{Mirror, Source, TreePath};
 use lab::local::{Launch, Step, host_class};
+use lab::scratch::{self, Scratch};
 use serde_json::Value;
+use stats::Grade;
 use suite::{Arm, Backend, Resolved, Suite};
 
 use crate::cli::World;
@@ -46,10 +48,14 @@ pub struct Prepared {
     pub continues: Option<std::path::PathBuf>,
     /// Why a person must agree before it starts.
     pub confirm: Option<String>,
+    /// What a person should know before it starts.
+    pub hints: Vec<String>,
+    /// How long a trial is expected to take, milliseconds.
+    pub each_ms: Option<u64>,
     /// The mirror of the repository.
     pub mirror: Mirror,
     /// The folder that holds the mirror, removed when this is dropped.
-    _holds: tempfile::TempDir,
+    _holds: Scratch,
 }
 
 /// Names of branches that a head is usually merged into.
@@ -89,6 +95,7 @@ pub fn prepare(
         Some(path) => known_noise(path, suite, &fingerprint, &rows, world)?,
     };
     let looks = resolved.looks(calibrated.grade, rows.len());
+    let hints = hints(&looks, calibrated.grade);
     let mut notes = vec!["a ledger of its own: repeating it does not correct for the repetitions".to_owned()];
     notes.extend(found.notes);
     let run = RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?;
@@ -121,7 +128,18 @@ pub fn prepare(
     };
     let confirm = costly(suite, &resolved, &plan);
     let suite_text = suite.text.clone();
-    Ok(Prepared { plan, suite_text, calibration: file, continues: None, confirm, mirror, _holds: holds })
+    let each_ms = resolved.expect.wall.map(|wall| wall.0);
+    Ok(Prepared {
+        plan,
+        suite_text,
+        calibration: file,
+        continues: None,
+        confirm,
+        hints,
+        each_ms,
+        mirror,
+        _holds: holds,
+    })
 }
 
 /// Plans more rounds of a comparison that is over: the same commits, steps and workload, one episode later.
@@ -145,7 +163,14 @@ pub(super) fn continues(
         return Err(usage("--continue repeats the request of the earlier run: only rounds=+n may be given"));
     }
     let place = |error: evidence::EvidenceError| Failure::Usage(format!("{}: {error}", folder.display()));
-    let bundle = Bundle::read(&DiskStorage::new(folder), "").map_err(place)?;
+    let storage = DiskStorage::new(folder);
+    let templates = Templates::built_in().map_err(anyhow::Error::from)?;
+    // What is taken over is sealed anew: only what is as it was may be.
+    if let Some(problem) = verify(&storage, &templates).map_err(place)?.problems.first() {
+        let problem = problem.to_string().replace(char::is_control, "?");
+        return Err(usage(format!("{}: it does not verify: {problem}", folder.display())));
+    }
+    let bundle = Bundle::read(&storage, "").map_err(place)?;
     let judged = |bundle: &Bundle| match bundle.ending.as_ref().map(|ending| &ending.how) {
         Some(How::Judged { look, .. }) => Some(look.rounds.len()),
         _ => None,
@@ -172,16 +197,24 @@ pub(super) fn continues(
         ..before
     };
     let suite_text = suite.text.clone();
-    let folder = Some(folder.to_owned());
-    Ok(Prepared { plan, suite_text, calibration: None, continues: folder, confirm: None, mirror, _holds: holds })
+    Ok(Prepared {
+        plan,
+        suite_text,
+        calibration: None,
+        continues: Some(folder.to_owned()),
+        confirm: None,
+        hints: Vec::new(),
+        each_ms: None,
+        mirror,
+        _holds: holds,
+    })
 }
 
 /// A mirror of the repository in a temporary folder.
-fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, tempfile::TempDir), Failure> {
+fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
     let source = Source::of(repo).map_err(usage)?;
-    let holds = tempfile::Builder::new()
-        .prefix("zephyr-ab-mirror-")
-        .tempdir_in(&world.machine.temp)
+    scratch::sweep(&world.machine.temp);
+    let holds = Scratch::create(&world.machine.temp)
         .with_context(|| format!("no temporary folder in {}", world.machine.temp.display()))?;
     let mirror = Mirror::open(holds.path(), &world.machine.path).map_err(anyhow::Error::from)?;
     mirror.fetch(&source).map_err(anyhow::Error::from)?;
@@ -234,7 +267,9 @@ fn find(
     let changed = mirror.changed_paths(arms.control(), &head).map_err(anyhow::Error::from)?;
     let matters = |path: &TreePath| !suite.scope.of([path.text().as_ref()]).is_trivial();
     if *arms.control() == head {
-        notes.push("control and head are the same commit".to_owned());
+        let swapped = base != head && mirror.behind(&head, &base).is_ok_and(|commits| commits > 0);
+        let hint = if swapped { "; are --base and --head the wrong way round?" } else { "" };
+        notes.push(format!("control and head are the same commit{hint}"));
     } else if !changed.iter().any(matters) {
         notes.push("only files that the suite ignores differ".to_owned());
     }
@@ -346,6 +381,24 @@ fn ledger(run: &RunId, trees: &BTreeMap<String, String>, fingerprint: &Digest) -
     let trees: Vec<String> = trees.iter().map(|(role, tree)| format!("{role}={tree}")).collect();
     let text = format!("{run}\n{}\n{}\n", fingerprint.as_str(), trees.join("\n"));
     Digest::of(text.as_bytes())
+}
+
+/// What a person should know before it starts: rounds that cannot decide anything.
+fn hints(looks: &[u64], grade: Grade) -> Vec<String> {
+    let config = stats::Config::default();
+    let least = match grade {
+        Grade::A | Grade::A5 => 1.0,
+        Grade::B => config.min_rounds_b,
+        Grade::C => config.min_rounds_c,
+    };
+    let last = looks.last().copied().unwrap_or(0) as f64;
+    if last >= least {
+        return Vec::new();
+    }
+    let grade = grade.word();
+    vec![format!(
+        "{last} rounds decide nothing at calibration grade {grade}: it takes {least} at least, or zephyr-ab calibrate"
+    )]
 }
 
 /// Why a person must agree to this plan, if it is expected to cost more than the suite allows without.

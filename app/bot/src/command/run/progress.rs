@@ -78,12 +78,12 @@ fn sentence(progress: &Progress) -> String {
         Phase::Judging => format!("judging after {} of at most {} rounds", progress.round, progress.of),
         Phase::Stopping => "stopping what was started".to_owned(),
         Phase::Sealing => "sealing the evidence".to_owned(),
-        Phase::Over => "over".to_owned(),
+        Phase::Over => format!("done in {}", duration(progress.elapsed_ms)),
     }
 }
 
 /// Seconds up to two minutes, then minutes, then hours and minutes.
-fn duration(ms: u64) -> String {
+pub(super) fn duration(ms: u64) -> String {
     let seconds = ms.div_ceil(1000);
     match seconds {
         0..120 => format!("{seconds} s"),

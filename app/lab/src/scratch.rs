@@ -1,4 +1,4 @@
-//! The folder that everything of a backend lies in, and what crashed ones left behind.
+//! Temporary folders of this process, and what crashed ones left behind.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -14,15 +14,18 @@ const LOCK: &str = "lock";
 /// A folder of this process, `zephyr-ab-<pid>-<start of the process>-<number>`, readable by its user only. Its lock is
 /// held as long as it lives; it is removed when it is dropped, or swept by a later process when this one crashed.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub struct Scratch {
     path: PathBuf,
     /// Held until the process is gone, which no crash and no reused pid can undo.
     _lock: File,
 }
 
-impl Folder {
+impl Scratch {
     /// Makes a folder in `root`, which is made where it is not there.
-    pub(super) fn create(root: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system said no.
+    pub fn create(root: &Path) -> io::Result<Self> {
         fs::create_dir_all(root)?;
         let root = root.canonicalize()?;
         let own = procfs::own().ok_or_else(|| io::Error::other("/proc does not show this process"))?;
@@ -40,12 +43,14 @@ impl Folder {
         Ok(Self { path, _lock: lock })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl Drop for Folder {
+impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed now is swept by the next process that looks here.
         drop(remove(&self.path));
@@ -55,7 +60,7 @@ impl Drop for Folder {
 /// Kills the processes and removes the folders of processes that are gone. A folder is only touched when the process in
 /// its name does not live and its lock is free: the second says so across containers that share the folder, where pids
 /// mean something else. Returns the folders that were removed.
-pub(super) fn sweep(root: &Path) -> Vec<PathBuf> {
+pub fn sweep(root: &Path) -> Vec<PathBuf> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
     let Ok(entries) = fs::read_dir(&root) else { return Vec::new() };
     let own = rustix::process::getuid().as_raw();
@@ -108,7 +113,7 @@ mod tests {
     #[test]
     fn only_folders_of_the_gone_are_swept() {
         let root = tempfile::tempdir().unwrap();
-        let (one, two) = (Folder::create(root.path()).unwrap(), Folder::create(root.path()).unwrap());
+        let (one, two) = (Scratch::create(root.path()).unwrap(), Scratch::create(root.path()).unwrap());
         assert_ne!(one.path(), two.path());
         // No process has the pid 4194305, one above the largest; a lock that is held speaks for an owner elsewhere.
         let gone = root.path().join("zephyr-ab-4194305-7-0");
