@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use bot::cli::Cli;
-use bot::world::{Machine, SystemClock, World};
+use bot::world::{Machine, Secrets, SystemClock, World};
 use clap::Parser;
 use rand::TryRng;
 use rand::rngs::SysRng;
@@ -15,6 +15,9 @@ fn main() -> ExitCode {
         return lab::supervisor::main();
     }
     let cli = Cli::parse();
+    let variables: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
     let machine = Machine {
         program: std::env::current_exe().unwrap_or_default(),
         path: std::env::var_os("PATH").unwrap_or_default(),
@@ -22,6 +25,7 @@ fn main() -> ExitCode {
         processors: std::thread::available_parallelism().map_or(1, Into::into),
         // Without a random source two runs in the same second get the same id, which is refused, never mixed up.
         random: SysRng.try_next_u32().unwrap_or_default(),
+        secrets: Secrets::of(variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))),
         clock: SystemClock,
     };
     let (mut stdin, mut stdout, mut stderr) = (io::stdin().lock(), io::stdout().lock(), io::stderr());

@@ -37,8 +37,39 @@ pub struct Machine {
     pub processors: usize,
     /// A random number, for ids.
     pub random: u32,
+    /// Values of the environment that must not be written anywhere.
+    pub secrets: Secrets,
     /// The time.
     pub clock: SystemClock,
+}
+
+/// Values that must not be written anywhere.
+#[derive(Clone, Default)]
+pub struct Secrets(Vec<String>);
+
+/// Parts of the names of variables whose values are secrets.
+const SECRET_NAMES: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PRIVATE_KEY", "API_KEY", "CREDENTIAL"];
+
+impl Secrets {
+    /// The values of variables that are named like secrets.
+    #[must_use]
+    pub fn of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
+        let secret = |name: &str| SECRET_NAMES.iter().any(|part| name.to_uppercase().contains(part));
+        Self(variables.into_iter().filter(|(name, _)| secret(name)).map(|(_, value)| value.to_owned()).collect())
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn values(&self) -> Vec<&str> {
+        self.0.iter().map(String::as_str).collect()
+    }
+}
+
+impl std::fmt::Debug for Secrets {
+    /// Never the values.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secrets({})", self.0.len())
+    }
 }
 
 /// The clock of the machine.
@@ -62,6 +93,13 @@ impl Clock for SystemClock {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_known_by_the_names_of_their_variables() {
+        let secrets = Secrets::of([("GH_TOKEN", "abc"), ("HOME", "/x"), ("db_password", "def"), ("TOKENS", "ghi")]);
+        assert_eq!(secrets.values(), ["abc", "def", "ghi"]);
+        assert_eq!(format!("{secrets:?}"), "Secrets(3)");
+    }
 
     /// Runs a command in a world of its own and returns what it came to and what it printed.
     pub(crate) fn with_world<T>(command: impl FnOnce(&mut World<'_>) -> T) -> (T, String) {

@@ -29,6 +29,8 @@ pub enum Kind {
     GoogleKey,
     /// A part of a service account's JSON.
     ServiceAccount,
+    /// A token of another service, or the value of something that is called a password, secret or key.
+    ServiceToken,
     /// A signed token (JWT), such as that of a GitHub App.
     SignedToken,
     /// What follows `Authorization:` or `Bearer`.
@@ -48,6 +50,7 @@ impl Kind {
             Self::AwsKey => "aws-key",
             Self::GoogleKey => "google-key",
             Self::ServiceAccount => "service-account",
+            Self::ServiceToken => "service-token",
             Self::SignedToken => "signed-token",
             Self::Authorization => "authorization",
             Self::UrlPassword => "url-password",
@@ -76,6 +79,15 @@ const PATTERNS: &[(Kind, &str)] = &[
     ),
     (Kind::GoogleKey, r"\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_.-]{20,}|\bGOCSPX-[0-9A-Za-z_-]{20,}"),
     (Kind::ServiceAccount, r#""private_key_id"\s{0,8}:\s{0,8}"(?P<s>[0-9A-Za-z]{8,})"#),
+    (
+        Kind::ServiceToken,
+        r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}|\b(?:sk-ant|sk-proj|sk_live|rk_live)[-_][0-9A-Za-z_-]{16,}",
+    ),
+    (Kind::ServiceToken, r"\b(?:glpat-|hf_|npm_|dckr_pat_|pypi-)[0-9A-Za-z_-]{16,}"),
+    (
+        Kind::ServiceToken,
+        r#"(?i)\b(?:password|passwd|secret|api_?key|access_?token)["']?\s{0,4}[:=]\s{0,4}["']?(?P<s>[^\s"'\\,;\[][^\s"'\\,;]{7,})"#,
+    ),
     (Kind::SignedToken, r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     (
         Kind::Authorization,
@@ -192,6 +204,19 @@ mod tests {
                 Kind::ServiceAccount,
                 format!(r#"{{"type":"service_account","private_{}_id": "{}"}}"#, "key", "0a".repeat(20)),
                 r#"{"type":"service_account","private_key_id": "[redacted:service-account]"}"#,
+            ),
+            (Kind::ServiceToken, format!("xo{}-{}", "xb", x(24)), "[redacted:service-token]"),
+            (Kind::ServiceToken, format!("gl{}-{}", "pat", x(20)), "[redacted:service-token]"),
+            (Kind::ServiceToken, format!("sk-{}-{}", "ant", x(30)), "[redacted:service-token]"),
+            (
+                Kind::ServiceToken,
+                format!("db pass{}=hunter2hunter2 ok", "word"),
+                "db password=[redacted:service-token] ok",
+            ),
+            (
+                Kind::ServiceToken,
+                format!(r#"{{"api_{}": "{}"}}"#, "key", x(12)),
+                r#"{"api_key": "[redacted:service-token]"}"#,
             ),
             (Kind::SignedToken, format!("eyJ{}.eyJ{}.{}", x(20), x(30), x(40)), "[redacted:signed-token]"),
             (

@@ -29,11 +29,19 @@ fn near(nearest: Option<&String>) -> String {
     nearest.map_or(String::new(), |word| format!("; nearest: {word}"))
 }
 
+fn presets(allowed: &[String]) -> String {
+    if allowed.is_empty() {
+        "the suite has no presets".to_owned()
+    } else {
+        format!("expected one of {}", allowed.join(", "))
+    }
+}
+
 /// Why a request makes no sense for a suite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// No preset has this name.
-    #[error("preset={found}: expected one of {}{}", allowed.join(", "), near(nearest.as_ref()))]
+    #[error("preset={found}: {}{}", presets(allowed), near(nearest.as_ref()))]
     Preset {
         /// What was asked for.
         found: String,

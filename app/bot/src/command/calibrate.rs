@@ -67,6 +67,9 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     if args.file.exists() {
         return Err(usage(&format!("{} exists; name another --file", args.file.display())));
     }
+    // Found out now and not after hours of measuring.
+    let parent = args.file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| ".".as_ref());
+    let draft = tempfile::NamedTempFile::new_in(parent).with_context(|| parent.display().to_string())?;
     let request = Request::new(&args.suite, args.pairs.iter().map(String::as_str)).map_err(|e| usage(&e))?;
     let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref()).map_err(|e| usage(&e))?;
     let options = request.options().map_err(|e| usage(&e))?;
@@ -84,16 +87,30 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let prepared = prepare(&suite, &options, &commits, None, world)?;
     announce(&prepared, world)?;
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;
-    let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&[]));
+    let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));
     let measured = measure(&prepared, &folder, world)?;
     if let Ended::Without(how, why) = measured.ended {
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         return Err(anyhow::anyhow!("{}{why}; nothing was written", how.key().replace('_', " ")).into());
     }
     let file = calibration(&prepared.plan, &measured.run, folder.storage())?;
+    // A run ends early where more rounds cannot help, as when every row is too short.
+    if file.trials.len() < args.trials as usize {
+        let place = args.out.join(measured.run.as_str());
+        let judged = folder.composed(&measured.run).map_err(anyhow::Error::from)?.judged;
+        let reason =
+            judged.as_ref().and_then(|judged| judged.headline()).map_or("no verdict", |head| head.reason.code());
+        return Err(anyhow::anyhow!(
+            "only {} trials could be counted ({reason}); see {}; nothing was written",
+            file.trials.len(),
+            place.display()
+        )
+        .into());
+    }
     let mut text = serde_json::to_string_pretty(&file).map_err(anyhow::Error::from)?;
     text.push('\n');
-    std::fs::write(&args.file, text).with_context(|| args.file.display().to_string())?;
+    std::fs::write(draft.path(), text).with_context(|| draft.path().display().to_string())?;
+    draft.persist_noclobber(&args.file).map_err(|e| e.error).with_context(|| args.file.display().to_string())?;
     writeln!(world.stdout, "{}", table(&file))?;
     writeln!(
         world.stdout,

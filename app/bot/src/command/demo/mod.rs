@@ -83,7 +83,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     announce(&prepared, world)?;
     let out: PathBuf = place.join("evidence");
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;
-    let records = Folder::new(DiskStorage::new(&out), templates, Scanner::new(&[]));
+    let records = Folder::new(DiskStorage::new(&out), templates, Scanner::new(&world.machine.secrets.values()));
     let measured = measure(&prepared, &records, world)?;
     let told = told(&measured.run, &records)?;
     print(&measured, &told, &out, args.format, world)?;

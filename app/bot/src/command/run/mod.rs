@@ -57,9 +57,9 @@ pub struct Args {
     /// What the head is to be merged into [default: the first of origin/HEAD, main, master].
     #[arg(long, value_name = "REF")]
     base: Option<String>,
-    /// What is compared with it.
-    #[arg(long, value_name = "REF", default_value = "HEAD")]
-    head: String,
+    /// What is compared with it [default: HEAD].
+    #[arg(long, value_name = "REF")]
+    head: Option<String>,
     /// Folder of suites that go before those that the program brings along.
     #[arg(long, value_name = "DIR")]
     suites: Option<PathBuf>,
@@ -72,8 +72,8 @@ pub struct Args {
     /// What is known of the noise: a file made by `zephyr-ab calibrate`.
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
-    /// Add rounds to the comparison in this folder of evidence.
-    #[arg(long = "continue", value_name = "DIR")]
+    /// Add rounds to the comparison in this folder of evidence, whose commits are compared again.
+    #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["base", "head", "calibration"])]
     continues: Option<PathBuf>,
     /// Verdicts that make the exit code 3.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
@@ -94,7 +94,8 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref())
         .map_err(|e| Failure::Usage(e.to_string()))?;
     let options = request.options().map_err(|e| Failure::Usage(e.to_string()))?;
-    let commits = Commits { repo: &args.repo, base: args.base.as_deref(), head: &args.head };
+    let commits =
+        Commits { repo: &args.repo, base: args.base.as_deref(), head: args.head.as_deref().unwrap_or("HEAD") };
     let calibration = args.calibration.as_deref();
     let prepared = match &args.continues {
         None => prepare(&suite, &options, &commits, calibration, world)?,
@@ -103,7 +104,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     agree(&prepared, args.yes, world)?;
     announce(&prepared, world)?;
     keep_out_of_git(&args.out)?;
-    let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&[]));
+    let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));
     let measured = measure(&prepared, &folder, world)?;
     let told = told(&measured.run, &folder)?;
     print(&measured, &told, &args.out, args.format, world)?;

@@ -11,6 +11,7 @@ use domain::ids::{CommitSha, Digest, RunId};
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Clock, How};
 use domain::request::{Options, Rounds};
+use domain::time::HOUR;
 use domain::view::Calibrated;
 use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::git::tree::FileAt;
@@ -90,13 +91,14 @@ pub fn prepare(
     let now = world.machine.clock.now();
     let rows: Vec<&str> = steps.rows.iter().map(String::as_str).collect();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
-    let (contract, calibrated, file) = match calibration {
-        None => (calibration::none().0, calibration::none().1, None),
+    let (contract, calibrated, file, unfit) = match calibration {
+        None => (calibration::none().0, calibration::none().1, None, None),
         Some(path) => known_noise(path, suite, &fingerprint, &rows, world)?,
     };
     let looks = resolved.looks(calibrated.grade, rows.len());
     let hints = hints(&looks, calibrated.grade);
     let mut notes = vec!["a ledger of its own: repeating it does not correct for the repetitions".to_owned()];
+    notes.extend(unfit);
     notes.extend(found.notes);
     let run = RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?;
     let ledger = ledger(&run, &found.trees, &fingerprint);
@@ -180,6 +182,12 @@ pub(super) fn continues(
         return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
     };
     let before = bundle.plan;
+    if let Some(other) = continuation(folder, &before.run) {
+        let folder = folder.display();
+        return Err(usage(format!(
+            "{folder}: {other} continues it already; continue that one: each look is counted once"
+        )));
+    }
     if before.suite_digest != suite.digest {
         return Err(usage(format!("{}: the suite has changed since that run", folder.display())));
     }
@@ -207,6 +215,17 @@ pub(super) fn continues(
         each_ms: None,
         mirror,
         _holds: holds,
+    })
+}
+
+/// The run beside `folder` that continues `run`, if there is one: going on from the same rounds twice would give two
+/// chances where one is accounted for.
+fn continuation(folder: &Path, run: &RunId) -> Option<String> {
+    let siblings = std::fs::read_dir(folder.canonicalize().ok()?.parent()?).ok()?;
+    siblings.flatten().find_map(|sibling| {
+        let plan = std::fs::read(sibling.path().join("plan.json")).ok()?;
+        let plan: Plan = serde_json::from_slice(&plan).ok()?;
+        (plan.continues.as_ref() == Some(run)).then(|| sibling.file_name().to_string_lossy().into_owned())
     })
 }
 
@@ -359,7 +378,7 @@ fn launch(suite: &Suite, arm: &Arm) -> Result<Launch, Failure> {
     Ok(launch)
 }
 
-type Noise = (Value, Calibrated, Option<Vec<u8>>);
+type Noise = (Value, Calibrated, Option<Vec<u8>>, Option<String>);
 
 fn known_noise(
     path: &Path,
@@ -372,8 +391,17 @@ fn known_noise(
     let bytes = std::fs::read(path).map_err(|e| place(&e))?;
     let file = CalibrationFile::parse(&bytes).map_err(|e| place(&e))?;
     file.check(&suite.name, fingerprint).map_err(|e| place(&e))?;
-    let (contract, shown) = file.apply(rows, host_class().as_deref(), world.machine.clock.now());
-    Ok((contract, shown, Some(bytes)))
+    let now = world.machine.clock.now();
+    if file.trials.last().is_some_and(|last| last.at > now.plus(HOUR)) {
+        return Err(place(&"its newest trial lies in the future"));
+    }
+    let here = host_class();
+    let (contract, shown) = file.apply(rows, here.as_deref(), now);
+    let note = (file.host_class != here).then(|| {
+        let named = |class: &Option<String>| class.clone().unwrap_or_else(|| "an unknown machine".to_owned());
+        format!("the calibration is of {} and says nothing about {}", named(&file.host_class), named(&here))
+    });
+    Ok((contract, shown, Some(bytes), note))
 }
 
 /// Without a registry, every invocation is a ledger of its own.
