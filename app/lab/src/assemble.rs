@@ -134,9 +134,18 @@ fn stage(record: &StepRecord) -> Stage {
         total_shards: of(record.shards.as_ref()),
         row_executions: Reading::Value(1.0),
         not_ended: match &record.exit {
-            Exit::Code(0) => None,
+            Exit::Code(0) => left(record.left_behind),
             exit => Some(in_words(exit)),
         },
+    }
+}
+
+/// A step that ended before the processes it started: what they would still have done was neither done nor counted.
+fn left(processes: usize) -> Option<String> {
+    match processes {
+        0 => None,
+        1 => Some("left 1 process running".to_owned()),
+        more => Some(format!("left {more} processes running")),
     }
 }
 
@@ -290,6 +299,22 @@ mod tests {
                 assert_eq!(trial.events.count(known), u64::from(Some(known) == event), "{exit}");
             }
             assert_eq!(trial.stages[0].1.not_ended.is_some(), event.is_some(), "{exit}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_leaves_processes_has_not_ended() {
+        for (left, exit, expected) in [
+            (0, json!({"code": 0}), None),
+            (1, json!({"code": 0}), Some("left 1 process running")),
+            (3, json!({"code": 0}), Some("left 3 processes running")),
+            (3, json!({"code": 2}), Some("exited with 2")),
+        ] {
+            let mut record = step("a", &exit);
+            record["left_behind"] = json!(left);
+            let assembled = local(&answers(&json!([record]))).unwrap();
+            assert_eq!(assembled.trial.stages[0].1.not_ended.as_deref(), expected);
+            assert_eq!(assembled.steps[0].left_behind, left);
         }
     }
 

@@ -10,6 +10,7 @@
 pub mod assemble;
 pub mod git;
 pub mod local;
+mod plain;
 mod procfs;
 pub mod scratch;
 pub mod supervisor;

@@ -9,6 +9,7 @@
 //! with the process that started it: the supervisors see the pipe to it close. What is left on the disk after a crash is
 //! removed by the next [`LocalLab::open`]. Dropping a [`LocalLab`] stops everything, waits for it and removes its folder.
 
+mod contact;
 mod host;
 mod launch;
 mod trial;
@@ -16,9 +17,12 @@ mod trial;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use domain::arms::Role;
 use domain::ids::JobId;
@@ -27,10 +31,14 @@ use domain::ports::{Answer, Cause, Collected, End, JobState, Lab, Submitted, Unr
 use domain::rounds::TrialName;
 
 use crate::git::{CheckoutLimits, Mirror};
+use crate::plain;
 use crate::scratch::{self, Scratch};
 pub use host::host_class;
 pub use launch::{Launch, LaunchError, Step};
 use trial::{Task, Watch, answers};
+
+/// How long the end of a trial that was stopped is waited for. It takes seconds, unless the system itself hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a [`LocalLab`] needs to know.
 #[derive(Clone, Debug)]
@@ -81,7 +89,9 @@ struct Job {
     steps: u32,
     watch: Arc<Watch>,
     folder: PathBuf,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
+    /// Disconnected when the thread is over, however it ended.
+    over: Receiver<()>,
 }
 
 impl LocalLab {
@@ -140,9 +150,14 @@ impl LocalLab {
             limit_ms: plan.limit_ms,
             folder: folder.clone(),
         };
-        match std::thread::Builder::new().name("trial".to_owned()).spawn(move || task.run()) {
+        let (running, over) = sync_channel(0);
+        let run = move || {
+            task.run();
+            drop(running);
+        };
+        match std::thread::Builder::new().name("trial".to_owned()).spawn(run) {
             Ok(thread) => {
-                let job = Job { id: id.clone(), steps, watch, folder, thread: Some(thread) };
+                let job = Job { id: id.clone(), steps, watch, folder, thread, over };
                 jobs.insert(trial.clone(), job);
                 Submitted::Accepted(id)
             }
@@ -153,10 +168,16 @@ impl LocalLab {
 
 impl Drop for LocalLab {
     fn drop(&mut self) {
-        let mut jobs = self.jobs();
-        jobs.values().for_each(|job| job.watch.stop());
+        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for job in jobs.values() {
+            job.watch.stop();
+        }
         // The folder goes after this, when nothing writes to it any more.
-        jobs.values_mut().filter_map(|job| job.thread.take()).for_each(|thread| drop(thread.join()));
+        while let Some((_, job)) = jobs.pop_first() {
+            if job.over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Disconnected) {
+                drop(job.thread.join());
+            }
+        }
     }
 }
 
@@ -174,7 +195,7 @@ impl Lab for LocalLab {
             if let Some((end, _)) = job.watch.over() {
                 return JobState::Ended(end);
             }
-            if job.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            if job.thread.is_finished() {
                 let cause = Cause::Infrastructure("the thread of the trial panicked".to_owned());
                 return JobState::Ended(End::Failed { cause });
             }
@@ -207,12 +228,18 @@ impl Lab for LocalLab {
 fn read(folder: &Path, names: Vec<String>) -> Collected {
     let (mut answers, mut missing) = (Vec::new(), Vec::new());
     for name in names {
-        match fs::read(folder.join(&name)) {
+        match bytes(&folder.join(&name)) {
             Ok(bytes) => answers.push(Answer { name, bytes }),
             Err(why) => missing.push(format!("{name}: {why}")),
         }
     }
     if missing.is_empty() { Collected::Complete(answers) } else { Collected::Incomplete(answers, missing) }
+}
+
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    plain::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn launch(plan: &Plan, role: &Role) -> Result<Launch, String> {

@@ -10,8 +10,9 @@
 //! - *CPU*: user and system time of every descendant that has been waited for, by its parent or here, in microseconds
 //!   as the kernel adds them up (`getrusage(RUSAGE_CHILDREN)`). Not counted: children of a process that ignores
 //!   `SIGCHLD`, for which the kernel adds up nothing, and work that other processes do on the step's behalf.
-//! - *Elapsed*: from just before the step's process is started until it has ended (or was stopped), on the monotonic
-//!   clock. What it left running is killed then; the CPU time of that counts until its death.
+//! - *Elapsed*: from just before the step's process is started until it and all that it started have ended (or it was
+//!   stopped), on the monotonic clock. What still runs a second after the step's process is killed; the CPU time of that
+//!   counts until its death.
 //! - *Peak memory*: the largest resident set that any single descendant ever had. Descendants that live at the same
 //!   time are not added up, and no value is below what this program itself needs before it becomes the step (a few MB).
 //!

@@ -69,8 +69,9 @@ fn names_that_are_none() {
         assert!(matches!(mirror.resolve(name), Err(GitError::UnknownRevision { .. })), "{name:?}");
     }
     let error = mirror.resolve("mian").unwrap_err().to_string();
-    assert_eq!(error, "there is no commit \"mian\"; did you mean \"main\"?");
-    assert_eq!(mirror.resolve("zzz").unwrap_err().to_string(), "there is no commit \"zzz\"");
+    assert_eq!(error, "there is no commit \"mian\" among what branches and tags lead to; did you mean \"main\"?");
+    let error = mirror.resolve("zzz").unwrap_err().to_string();
+    assert_eq!(error, "there is no commit \"zzz\" among what branches and tags lead to");
     assert!(!marker.exists());
 }
 

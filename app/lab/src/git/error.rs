@@ -67,7 +67,7 @@ pub enum GitError {
         why: &'static str,
     },
     /// No commit is called so.
-    #[error("there is no commit {found:?}{}", nearest.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default())]
+    #[error("there is no commit {found:?} among what branches and tags lead to{}", nearest.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default())]
     UnknownRevision {
         /// The name.
         found: String,

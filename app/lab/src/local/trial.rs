@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write as _};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,12 +15,13 @@ use domain::ports::{Cause, End};
 use domain::rounds::TrialName;
 use serde_json::{Value, json};
 
+use super::contact::{Contact, Lifeline};
 use super::launch::file_name;
 use super::{Launch, Settings, host};
 use crate::assemble::{LOAD, Load, STEPS, StepLoad, StepRecord, in_words};
 use crate::git::checkout::remove;
 use crate::git::{CheckedOut, GitError, TreePath};
-use crate::procfs;
+use crate::plain;
 use crate::supervisor::{Exit, Order, Report};
 use domain::stats::Reading;
 
@@ -49,7 +51,7 @@ pub(super) struct Watch(Mutex<Seen>);
 struct Seen {
     stopped: bool,
     /// What keeps the supervisors alive.
-    pipes: Vec<ChildStdin>,
+    pipes: Vec<Lifeline>,
     /// A step of the group that runs has failed: the others end, those too that are only being started.
     failed: bool,
     step: Option<String>,
@@ -85,7 +87,7 @@ impl Watch {
     }
 
     /// Keeps a supervisor alive from now on, unless the trial was stopped meanwhile.
-    fn keep(&self, pipe: ChildStdin) {
+    fn keep(&self, pipe: Lifeline) {
         let mut seen = self.seen();
         if !seen.stopped && !seen.failed {
             seen.pipes.push(pipe);
@@ -117,25 +119,36 @@ impl Task {
     pub(super) fn run(&self) {
         let mut checked_out = CheckedOut::default();
         let mut ran = Vec::new();
-        let end = self.carry_out(&mut checked_out, &mut ran).err().unwrap_or(End::Succeeded);
+        let mut place = None;
+        let end = self.carry_out(&mut place, &mut checked_out, &mut ran).err().unwrap_or(End::Succeeded);
         for part in ["tree", "home", "tmp"] {
-            // What stays is removed with the folder of the backend.
-            drop(remove(&self.folder.join(part)));
+            // Never what a link leads to. What stays is removed with the folder of the backend.
+            if plain::is_itself(&self.folder) {
+                drop(remove(&self.folder.join(part)));
+            }
         }
-        let end = match self.write(&end, &checked_out, &ran) {
-            Ok(()) => end,
-            Err(why) => infrastructure(format!("the answers cannot be written: {why}")),
+        let written = place.map(|place| self.write(&end, place, &checked_out, &ran));
+        let (end, names) = match written {
+            Some(Ok(())) => (end, self.names(&ran)),
+            None => (end, Vec::new()),
+            // What stands there may be anybody's.
+            Some(Err(why)) => (infrastructure(format!("the answers cannot be written: {why}")), Vec::new()),
         };
-        let names = self.names(&ran);
         let mut seen = self.watch.seen();
         seen.step = None;
         seen.over = Some((end, names));
     }
 
-    fn carry_out(&self, checked_out: &mut CheckedOut, ran: &mut Vec<Ran>) -> Result<(), End> {
-        for part in ["tree", "home", "tmp", "answers"] {
+    fn carry_out(
+        &self,
+        place: &mut Option<Place>,
+        checked_out: &mut CheckedOut,
+        ran: &mut Vec<Ran>,
+    ) -> Result<(), End> {
+        for part in ["answers", "tree", "home", "tmp"] {
             let path = self.folder.join(part);
             fs::create_dir(&path).map_err(|why| infrastructure(format!("{}: {why}", path.display())))?;
+            *place = place.or_else(|| Place::of(&path));
         }
         let stop = || self.watch.is_stopped();
         let mirror = &self.settings.mirror;
@@ -228,18 +241,9 @@ impl Task {
         let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else { return Err("the supervisor has no pipes".into()) };
         // A supervisor that is gone already shows below, where its report is missing.
         drop(stdin.write_all(&line));
-        self.watch.keep(stdin);
-        let mut answer = Vec::new();
-        drop(stdout.take(1 << 20).read_to_end(&mut answer));
-        let status = child.wait();
-        if let Ok(report) = serde_json::from_slice(&answer) {
-            return Ok(report);
-        }
-        if let Some(folder) = self.folder.to_str() {
-            procfs::kill_strays(folder);
-        }
-        let how = status.map_or_else(|why| why.to_string(), |status| status.to_string());
-        Err(format!("its supervisor ended without a report ({how})"))
+        let (contact, lifeline) = Contact::new(child, stdin, stdout);
+        self.watch.keep(lifeline);
+        contact.report(Duration::from_millis(order.limit_ms), self.folder.to_str())
     }
 
     fn order(&self, index: usize, limit_ms: u64) -> Option<Order> {
@@ -303,7 +307,7 @@ impl Task {
     fn last_words(&self, index: usize, name: &str) -> String {
         let read = |end: &str| -> Option<String> {
             let path = self.folder.join("answers").join(format!("{}.{end}", file_name(index, name)));
-            let mut file = fs::File::open(path).ok()?;
+            let mut file = plain::open(&path).ok()?;
             let length = file.metadata().ok()?.len();
             file.seek(SeekFrom::Start(length.saturating_sub(2000))).ok()?;
             let mut bytes = Vec::new();
@@ -314,18 +318,20 @@ impl Task {
         read("stderr").or_else(|| read("stdout")).map(|text| format!(":\n{text}")).unwrap_or_default()
     }
 
-    fn write(&self, end: &End, checked_out: &CheckedOut, ran: &[Ran]) -> std::io::Result<()> {
-        let answers = self.folder.join("answers");
-        fs::create_dir_all(&answers)?;
+    fn write(&self, end: &End, place: Place, checked_out: &CheckedOut, ran: &[Ran]) -> std::io::Result<()> {
+        let answers = answers(&self.folder);
+        if Place::of(&answers) != Some(place) {
+            return Err(std::io::Error::other("their folder is not the one that was made for them"));
+        }
         let save = |name: &str, value: &Value| {
             let mut text = serde_json::to_vec_pretty(value)?;
             text.push(b'\n');
-            fs::write(answers.join(name), text)
+            plain::create(&answers.join(name))?.write_all(&text)
         };
         let shown = |paths: &[TreePath]| paths.iter().map(|path| path.text().into_owned()).collect::<Vec<_>>();
         let job = json!({
             "job": self.job, "trial": self.trial, "role": self.role, "commit": self.commit, "limit_ms": self.limit_ms,
-            "launch": self.launch, "end": end,
+            "launch": self.launch, "end": end, "limit_reached_by": self.over_limit(ran),
             "checkout": {
                 "files": checked_out.files, "bytes": checked_out.bytes, "lfs_pointers": checked_out.lfs_pointers,
                 "submodules_left_out": shown(&checked_out.submodules), "links_as_files": shown(&checked_out.plain_links),
@@ -345,6 +351,12 @@ impl Task {
             Some(StepLoad { step, other_seconds, machine: machine.clone() })
         });
         save(LOAD, &serde_json::to_value(Load { host: host::read(), steps: steps.collect() })?)
+    }
+
+    /// The steps that were killed at the limit: their own, or what was left of the trial's.
+    fn over_limit(&self, ran: &[Ran]) -> Vec<&str> {
+        let over = ran.iter().filter(|ran| matches!(ran.report.exit, Some(Exit::Limit(_))));
+        over.filter_map(|ran| Some(self.launch.steps.get(ran.index)?.name.as_str())).collect()
     }
 
     fn record(&self, ran: &Ran) -> Option<StepRecord> {
@@ -372,7 +384,8 @@ impl Task {
         if !ran.is_empty() {
             names.extend([STEPS.to_owned(), LOAD.to_owned()]);
         }
-        for ran in ran {
+        // What stands in the place of an output that could not be kept is not the step's output.
+        for ran in ran.iter().filter(|ran| ran.report.problem.is_none()) {
             let Some(step) = self.launch.steps.get(ran.index) else { continue };
             let file = file_name(ran.index, &step.name);
             names.extend(["stdout", "stderr"].map(|end| format!("{file}.{end}")));
@@ -383,6 +396,20 @@ impl Task {
 
 fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// The identity of a folder: what is put in its place is another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    device: u64,
+    inode: u64,
+}
+
+impl Place {
+    fn of(folder: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(folder).ok().filter(fs::Metadata::is_dir)?;
+        Some(Self { device: found.dev(), inode: found.ino() })
+    }
 }
 
 /// The folder of a trial's answers.

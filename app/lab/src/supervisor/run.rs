@@ -1,6 +1,6 @@
 //! Carrying out an order.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Read};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -20,10 +20,13 @@ use super::capture::{Kept, listen};
 use super::descendants::{ended, kill_all, reap};
 use super::machine::Reading;
 use super::{Exit, Order, Report, Work, Yes};
+use crate::plain;
 
 /// How soon the descendants are killed anew while some are left, and for how long that is tried.
 const AGAIN: Duration = Duration::from_millis(10);
 const TRIED: Duration = Duration::from_secs(30);
+/// How much later than the step's own process the others may end; a process that takes longer is left behind.
+const TOGETHER: Duration = Duration::from_secs(1);
 /// How long the rest of the output is waited for when no process is left. It only lasts when a process elsewhere was
 /// given the other end.
 const REST: Duration = Duration::from_secs(2);
@@ -47,8 +50,8 @@ enum Waited {
 
 /// Runs the step and measures it.
 pub(super) fn run(order: &Order, stdin: impl Read + Send + 'static) -> Report {
-    match prepare().and_then(|signals| start(order, stdin, signals)) {
-        Ok(report) => report,
+    match prepare() {
+        Ok(signals) => start(order, stdin, signals),
         Err(problem) => Report::failed(problem),
     }
 }
@@ -64,7 +67,7 @@ fn prepare() -> Result<Signals, String> {
     Signals::new([SIGTERM, SIGINT, SIGHUP, SIGCHLD]).map_err(|why| failed("listen for signals", &why))
 }
 
-fn start(order: &Order, mut stdin: impl Read + Send + 'static, mut signals: Signals) -> Result<Report, String> {
+fn start(order: &Order, mut stdin: impl Read + Send + 'static, mut signals: Signals) -> Report {
     let (events, happened) = sync_channel(64);
     let told = events.clone();
     thread::spawn(move || {
@@ -87,8 +90,8 @@ fn start(order: &Order, mut stdin: impl Read + Send + 'static, mut signals: Sign
         Err(why) => {
             let exit = Some(Exit::NotStarted(why.to_string()));
             let report = Report { exit, problem: None, ..Report::failed(String::new()) };
-            File::create(&order.stdout).and(File::create(&order.stderr)).map_err(|why| why.to_string())?;
-            return Ok(report);
+            let made = plain::create(&order.stdout).and_then(|_| plain::create(&order.stderr));
+            return Report { problem: made.err().map(|why| why.to_string()), ..report };
         }
     };
     let pid = Pid::from_child(&child).as_raw_pid();
@@ -104,8 +107,9 @@ fn start(order: &Order, mut stdin: impl Read + Send + 'static, mut signals: Sign
     thread::spawn(move || reap(&events));
 
     let waited = await_step(&happened, pid, Duration::from_millis(order.limit_ms), began);
+    let alone = matches!(waited, Waited::Ended(_)) && end_together(&happened, began);
     let elapsed = began.elapsed();
-    let (left_behind, unkillable) = clear(&happened, began);
+    let (left_behind, unkillable) = if alone { (0, None) } else { clear(&happened, began) };
     // Nothing is ever sent: the channel ends when both readers have.
     let _ = heard.recv_timeout(REST);
     let after = Reading::now();
@@ -126,7 +130,7 @@ fn start(order: &Order, mut stdin: impl Read + Send + 'static, mut signals: Sign
     let (out, err) = (settled(&out), settled(&err));
     let (end, whole) = out.end();
     let problem = save(&out, &order.stdout).and_then(|()| save(&err, &order.stderr)).err().or(unkillable);
-    Ok(Report {
+    Report {
         exit: Some(exit),
         cpu_seconds: usage.as_ref().map(|usage| micros(usage) as f64 / 1e6),
         elapsed_seconds: elapsed.as_secs_f64(),
@@ -138,7 +142,7 @@ fn start(order: &Order, mut stdin: impl Read + Send + 'static, mut signals: Sign
         left_behind,
         machine: before.until(&after),
         problem,
-    })
+    }
 }
 
 fn command(order: &Order) -> Command {
@@ -181,6 +185,19 @@ fn await_step(happened: &Receiver<Event>, pid: i32, limit: Duration, began: Inst
     }
 }
 
+/// Waits a moment for processes that end because the step did, such as helpers of a runtime that see a pipe close.
+/// Returns whether none is left.
+fn end_together(happened: &Receiver<Event>, began: Instant) -> bool {
+    let end = began.elapsed() + TOGETHER;
+    loop {
+        match happened.recv_timeout(end.saturating_sub(began.elapsed())) {
+            Ok(Event::NoneLeft) => return true,
+            Ok(Event::Reaped(..)) => {}
+            Ok(Event::Stop) | Err(_) => return false,
+        }
+    }
+}
+
 /// Kills until no process is left. Returns how many lived when it began, and what could not be done.
 fn clear(happened: &Receiver<Event>, began: Instant) -> (usize, Option<String>) {
     let own = getpid().as_raw_pid();
@@ -205,6 +222,6 @@ fn settled(kept: &Arc<Mutex<Kept>>) -> std::sync::MutexGuard<'_, Kept> {
 }
 
 fn save(kept: &Kept, path: &Path) -> Result<(), String> {
-    let written = File::create(path).and_then(|file| kept.write(&mut BufWriter::new(file)));
+    let written = plain::create(path).and_then(|file| kept.write(&mut BufWriter::new(file)));
     written.map_err(|why| format!("what the step printed cannot be kept: {why}"))
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What the last line of a step's standard output that is a JSON object says. `None` where it says nothing or `null`;
-/// everything else is kept as it was printed, good or bad: numbers are judged when they are used, never repaired.
+/// What the last line of a step's standard output says that is a JSON object with one of these keys, as a line of a log
+/// is not. `None` where it says nothing or `null`; everything else is kept as it was printed, good or bad: numbers are judged when they are used, never repaired.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
@@ -25,6 +25,8 @@ pub struct Work {
 /// A value longer than this is no count and no digest; its beginning is kept.
 const LONGEST: usize = 128;
 
+const KEYS: [&str; 4] = ["items", "bytes", "shards", "output_digest"];
+
 impl Work {
     /// Reads the end of an output. `whole` says that it is all of it; otherwise the first line may be the end of one.
     #[must_use]
@@ -38,7 +40,8 @@ impl Work {
             if !line.starts_with(b"{") || !line.ends_with(b"}") {
                 return None;
             }
-            serde_json::from_slice(line).ok()
+            let fields: Fields = serde_json::from_slice(line).ok()?;
+            fields.0.iter().any(|(key, _)| KEYS.contains(&key.as_str())).then_some(fields)
         };
         let Some(Fields(fields)) = lines.iter().rev().find_map(object) else { return Self::default() };
         let value = |name: &str| value(&fields, name);
@@ -114,7 +117,10 @@ mod tests {
             ("{\"items\": 1}\ndone {}\nbye\n", Some(json!(1))),
             ("{\"items\": 1}\n{broken}\n", Some(json!(1))),
             ("{\"items\": 1}\n{\"items\": NaN}\n", Some(json!(1))),
-            ("{\"items\": 1}\n{}\n", None),
+            ("{\"items\": 1}\n{}\n", Some(json!(1))),
+            ("{\"items\": 1}\n{\"level\": \"info\", \"more\": {\"items\": 2}}\n", Some(json!(1))),
+            ("{\"items\": 1}\n{\"bytes\": 2}\n", None),
+            ("{\"items\": 1}\n{\"output_digest\": null}\n", None),
             ("{\"items\": 1}{\"items\": 2}", None),
             ("x {\"items\": 1}", None),
             ("{\"items\": null}", None),

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Some(VICTIM) => return victim(Path::new(&args[2])),
         _ => {}
     }
-    let tests: [(&str, fn()); 19] = [
+    let tests: [(&str, fn()); 24] = [
         ("a_trial_from_checkout_to_rows", a_trial_from_checkout_to_rows),
         ("work_of_a_grandchild_is_counted", work_of_a_grandchild_is_counted),
         ("a_process_that_daemonises_is_counted_and_killed", a_process_that_daemonises_is_counted_and_killed),
@@ -53,6 +53,11 @@ fn main() -> ExitCode {
         ("a_killed_parent_leaves_nothing_behind", a_killed_parent_leaves_nothing_behind),
         ("a_killed_supervisor_leaves_nothing_behind", a_killed_supervisor_leaves_nothing_behind),
         ("a_supervisor_that_is_told_to_end_kills_its_step", a_supervisor_that_is_told_to_end_kills_its_step),
+        ("a_stopped_supervisor_is_killed_after_the_limit", a_stopped_supervisor_is_killed_after_the_limit),
+        ("a_stopped_supervisor_does_not_hold_up_the_end", a_stopped_supervisor_does_not_hold_up_the_end),
+        ("what_ends_together_with_a_step_is_not_left_behind", what_ends_together_with_a_step_is_not_left_behind),
+        ("answers_are_not_written_through_links", answers_are_not_written_through_links),
+        ("a_pipe_in_place_of_an_output_holds_nothing_up", a_pipe_in_place_of_an_output_holds_nothing_up),
         ("what_the_disk_refuses_is_named", what_the_disk_refuses_is_named),
         ("a_trial_is_started_once_and_plans_are_checked", a_trial_is_started_once_and_plans_are_checked),
     ];
@@ -135,6 +140,7 @@ fn a_process_that_daemonises_is_counted_and_killed() {
     assert_eq!(end, End::Succeeded);
     assert!(!alive(world.pid("pid")));
     assert_eq!(trial.steps[0].left_behind, 1);
+    assert_eq!(trial.trial.stages[0].1.not_ended.as_deref(), Some("left 1 process running"));
     assert!(cpu(&trial) > 0.02, "{}", cpu(&trial));
     world.assert_gone();
 }
@@ -149,6 +155,8 @@ fn a_step_that_sleeps_for_ever_reaches_its_limit() {
     let trial = assemble::local(&answers).unwrap();
     assert_eq!(trial.steps.len(), 1);
     assert!(matches!(trial.steps[0].exit, Exit::Limit(_)));
+    let job: Value = serde_json::from_str(&text(&answers, "job.json")).unwrap();
+    assert_eq!(job["limit_reached_by"], serde_json::json!(["s"]));
     assert!(trial.trial.stages[0].1.elapsed.value().is_some_and(|elapsed| elapsed >= 0.3));
     assert!(!alive(world.pid("pid")));
     world.assert_gone();
@@ -397,6 +405,92 @@ fn a_supervisor_that_is_told_to_end_kills_its_step() {
     assert_eq!(end, End::Failed { cause: expected });
     assert!(!alive(world.pid("pid")));
     assert!(matches!(assemble::local(&answers).unwrap().steps[0].exit, Exit::Stopped(_)));
+    world.assert_gone();
+}
+
+/// A step that stops its supervisor and leaves an orphan that nothing of its environment gives away.
+fn stopping(world: &World) -> String {
+    let dir = world.repo.dir.path().display().to_string();
+    format!(
+        "echo $PPID > {dir}/supervisor; (env -i setsid sleep 1000 & echo $! > {dir}/orphan); echo $$ > {dir}/pid; \
+         kill -STOP $PPID; sleep 1000"
+    )
+}
+
+fn a_stopped_supervisor_is_killed_after_the_limit() {
+    let world = World::new();
+    let mut stopping = step("s", &stopping(&world));
+    stopping.limit_ms = Some(2000);
+    let (end, answers) = world.run(vec![step("first", "echo '{\"items\": 3}'"), stopping]);
+    let expected = Cause::Infrastructure("step s: its supervisor did not answer and was killed".to_owned());
+    assert_eq!(end, End::Failed { cause: expected });
+    for pid in ["supervisor", "orphan", "pid"] {
+        assert!(!alive(world.pid(pid)), "{pid}");
+    }
+    // What was measured until then is there.
+    assert_eq!(assemble::local(&answers).unwrap().trial.stages[0].1.items.value(), Some(3.0));
+    world.assert_gone();
+}
+
+fn a_stopped_supervisor_does_not_hold_up_the_end() {
+    let mut world = World::new();
+    world.submit(vec![step("s", &stopping(&world))]);
+    let supervisor = world.pid("supervisor");
+    until("it to stop", || {
+        let stat = std::fs::read_to_string(format!("/proc/{supervisor}/stat")).ok()?;
+        stat.rsplit(')').next()?.trim_start().starts_with('T').then_some(())
+    });
+    world.lab = None;
+    for pid in ["supervisor", "orphan", "pid"] {
+        assert!(!alive(world.pid(pid)), "{pid}");
+    }
+    world.assert_gone();
+}
+
+fn what_ends_together_with_a_step_is_not_left_behind() {
+    let world = World::new();
+    // A helper that ends when the step does: it reads a pipe that only the step holds.
+    let fifo = world.file("fifo");
+    let script = format!("mkfifo {0}; (cat < {0} > /dev/null &); exec 3> {0}", fifo.display());
+    let (end, trial, _) = world.measure(&script);
+    assert_eq!(end, End::Succeeded);
+    assert_eq!((trial.steps[0].left_behind, trial.trial.stages[0].1.not_ended.as_deref()), (0, None));
+    world.assert_gone();
+}
+
+fn answers_are_not_written_through_links() {
+    // Each of them would make this program write into a file of the user's.
+    for (script, refused) in [
+        ("ln -s VICTIM ../answers/01-s.stdout", "step s: what the step printed cannot be kept: "),
+        ("ln VICTIM ../answers/01-s.stderr", "step s: what the step printed cannot be kept: "),
+        ("ln -s VICTIM ../answers/steps.json", "the answers cannot be written: "),
+        ("mv ../answers ../x; mkdir ../answers", "the answers cannot be written: "),
+        ("mv ../answers ../x; ln -s ../x ../answers", "the answers cannot be written: "),
+    ] {
+        let world = World::new();
+        let victim = world.file("victim");
+        std::fs::write(&victim, "mine").unwrap();
+        let script = script.replace("VICTIM", &victim.display().to_string());
+        let job = world.submit(vec![step("s", &script)]);
+        let end = world.end(&job);
+        let End::Failed { cause: Cause::Infrastructure(why) } = &end else { panic!("{script}: {end:?}") };
+        assert!(why.starts_with(refused), "{script}: {why}");
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine", "{script}");
+        for answer in world.answers(&job) {
+            assert_ne!(answer.bytes, b"mine", "{script}");
+        }
+        world.assert_gone();
+    }
+}
+
+fn a_pipe_in_place_of_an_output_holds_nothing_up() {
+    let world = World::new();
+    let script = "rm ../answers/01-s.stdout; mkfifo ../answers/01-s.stdout";
+    let job = world.submit(vec![step("s", "true"), step("t", script)]);
+    assert_eq!(world.end(&job), End::Succeeded);
+    let collected = now(world.lab().collect(&plan(&world.commit, &Launch::default()), &trial(1), &job, 1));
+    let Collected::Incomplete(_, missing) = collected else { panic!("{collected:?}") };
+    assert_eq!(missing, ["01-s.stdout: it is no regular file"]);
     world.assert_gone();
 }
 
