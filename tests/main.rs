@@ -4,7 +4,10 @@
 // they share is written as they are.
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+mod chaos;
+mod demo;
 mod differential;
+mod evidence;
 mod floors;
 mod generate;
 mod goals;
@@ -14,5 +17,6 @@ mod never;
 mod reference;
 mod refusals;
 mod regressions;
+mod run;
 mod support;
 mod vectors;

@@ -2,6 +2,8 @@
 
 pub(crate) mod json;
 pub(crate) mod program;
+pub(crate) mod repository;
+pub(crate) mod world;
 
 use std::path::PathBuf;
 

@@ -16,10 +16,11 @@ use serde::Serialize;
 pub use answer::{Answer, Block, Kind, Span};
 pub use arms::{Control, Difference, Job, Output, Treatment};
 pub use facts::{
-    ArmFacts, Average, Calibrated, Earlier, Fingerprint, Happening, Infrastructure, Moment, Provenance, Rounds,
+    ArmFacts, Average, Busy, Calibrated, Earlier, Fingerprint, Happening, Infrastructure, Moment, Provenance, Rounds,
+    Trouble,
 };
 pub use of_case::Texts;
-pub use state::{Decided, Decision, Ending, State};
+pub use state::{Decided, Decision, Ending, State, Surface};
 pub use stats::output::{Both, Cell, Interval, Ordered, TOTAL, TableRow};
 pub use stats::{
     Case, Config, Direction, Grade, Judgement, Metric, Note, Outcome, PerMetric, Reason, RowStats, Side, Verdict, Why,
@@ -32,6 +33,8 @@ pub struct View {
     pub suite: String,
     /// Title of the suite, such as `Zephyr A/B test`.
     pub title: String,
+    /// Where the reader asks for more: next steps are told in its words.
+    pub surface: Surface,
     /// How far the run has come.
     pub state: State,
     /// A human decision about the verdict.
@@ -56,6 +59,8 @@ pub struct View {
     pub rounds: Rounds,
     /// What happened on the machines; `None` where nobody reported.
     pub infrastructure: Option<Infrastructure>,
+    /// Steps that did not end well, the control's first.
+    pub troubles: Vec<Trouble>,
     /// Shard-weighted averages, as context.
     pub averages: Vec<Average>,
     /// How long jobs and tasks took: never in table or verdict.
@@ -79,6 +84,7 @@ impl View {
         Self {
             suite: suite.into(),
             title: title.into(),
+            surface: Surface::default(),
             state,
             decision: None,
             workload: Vec::new(),
@@ -91,6 +97,7 @@ impl View {
             calibration: None,
             rounds: Rounds::default(),
             infrastructure: None,
+            troubles: Vec::new(),
             averages: Vec::new(),
             timeline: Vec::new(),
             history: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::ids::RunId;
 use domain::plan::Plan;
-use domain::ports::{Answer, Ending, Judged, Look, TrialFate};
+use domain::ports::{Answer, Ending, Fate, Judged, Look, TrialFate};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EvidenceError;
@@ -74,7 +74,12 @@ pub struct Bundle {
     pub earlier: Vec<Bundle>,
     /// The answers by the folder of their trial; logs are left out.
     answers: BTreeMap<String, Vec<Answer>>,
+    /// The ends of the logs of trials that do not count, by the folder of their trial.
+    logs: BTreeMap<String, Vec<Answer>>,
 }
+
+/// Bytes of the end of a log that are kept in memory.
+const LOG_END: usize = 2000;
 
 impl Bundle {
     /// Reads the folder `folder` of a storage.
@@ -122,22 +127,37 @@ impl Bundle {
         }
         let ending = dir.read(ENDING)?.map(|bytes| serde_json::from_slice(&bytes)).transpose();
         let ending = ending.map_err(|e| EvidenceError::file(here(ENDING), jsonl::brief(&e)))?;
-        let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
+        let (mut answers, mut logs): (BTreeMap<String, Vec<Answer>>, BTreeMap<String, Vec<Answer>>) =
+            Default::default();
+        let ended_well = |fate: &&TrialFate| fate.fate == Fate::Counted;
+        let counted: Vec<String> =
+            fates.iter().filter(ended_well).map(|fate| trial_folder(&fate.name, &fate.role)).collect();
         for file in files.iter().filter(|file| file.starts_with("arms/") && !file.ends_with(UNFINISHED)) {
             let mut parts = file.splitn(3, '/').skip(1);
             let (Some(trial), Some(name)) = (parts.next(), parts.next()) else { continue };
-            let trial = answers.entry(format!("arms/{trial}")).or_default();
+            let folder = format!("arms/{trial}");
+            let trial = answers.entry(folder.clone()).or_default();
             if !name.ends_with(".stdout") && !name.ends_with(".stderr") {
                 trial.push(Answer { name: name.to_owned(), bytes: dir.need(file)? });
+            } else if !counted.iter().any(|folder| file.starts_with(&format!("{folder}/"))) {
+                let bytes = dir.need(file)?;
+                let bytes = bytes[bytes.len().saturating_sub(LOG_END)..].to_vec();
+                logs.entry(folder).or_default().push(Answer { name: name.to_owned(), bytes });
             }
         }
-        Ok(Self { plan, fates, looks: lines(dir, LOOKS, at)?, ending, earlier: Vec::new(), answers })
+        Ok(Self { plan, fates, looks: lines(dir, LOOKS, at)?, ending, earlier: Vec::new(), answers, logs })
     }
 
     /// The answers of a trial without its logs.
     #[must_use]
     pub fn answers(&self, fate: &TrialFate) -> &[Answer] {
         self.answers.get(&trial_folder(&fate.name, &fate.role)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The ends of the logs of a trial that does not count.
+    #[must_use]
+    pub fn logs(&self, fate: &TrialFate) -> &[Answer] {
+        self.logs.get(&trial_folder(&fate.name, &fate.role)).map_or(&[], Vec::as_slice)
     }
 
     /// The runs that this one continues, and this one.

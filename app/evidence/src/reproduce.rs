@@ -6,6 +6,8 @@ use domain::setting::Setting;
 use domain::workload::Field;
 use serde_json::Value;
 
+use crate::bundle::{CALIBRATION, SUITE};
+
 /// Fields of a workload that no key of a request sets: they follow from the suite, the commit or the cluster.
 const NO_KEYS: [&str; 12] = [
     "suite",
@@ -22,6 +24,9 @@ const NO_KEYS: [&str; 12] = [
     "launcher_retries_failure",
 ];
 
+/// The treatment that runs the head as it is; a request cannot declare it.
+const HEAD: &str = "head";
+
 /// What a workload has set, by the order of the names.
 pub(crate) fn set(workload: &domain::workload::Workload) -> Vec<(String, Setting)> {
     let written = serde_json::to_value(workload).unwrap_or_default();
@@ -36,9 +41,10 @@ pub(crate) fn parameters(plan: &Plan) -> Vec<(String, Setting)> {
     control.into_iter().filter(|(name, _)| key(name)).collect()
 }
 
-/// The comparison again, in a clone of the repository, and the same verdict again from this folder.
+/// The comparison again, and the same verdict again, both from inside the folder of the evidence: its suite is the one
+/// that was measured, wherever it came from.
 pub(crate) fn lines(plan: &Plan) -> Vec<String> {
-    let mut words = vec!["zephyr-ab".to_owned(), "run".to_owned(), quoted(plan.suite.as_str())];
+    let mut words = ["zephyr-ab", "run", SUITE].map(str::to_owned).to_vec();
     words.extend(plan.preset.iter().map(|preset| quoted(&format!("preset={preset}"))));
     words.extend(parameters(plan).iter().map(|(name, value)| quoted(&format!("{name}={}", value_of(value)))));
     let earlier = u64::from(plan.earlier_rounds);
@@ -54,10 +60,18 @@ pub(crate) fn lines(plan: &Plan) -> Vec<String> {
         words.push(quoted(&format!("normalize={word}")));
     }
     words.push(format!("control={}", plan.arms.control()));
-    words.extend(plan.arms.treatments().iter().map(treatment));
-    words.extend(["--repo", "."].map(str::to_owned));
-    words.extend(plan.continues.iter().flat_map(|run| ["--continue".to_owned(), run.to_string()]));
-    vec![words.join(" "), format!("zephyr-ab evidence verify {}", plan.run)]
+    let as_it_is = |treatment: &&Treatment| treatment.name.as_str() == HEAD;
+    words.extend(plan.arms.treatments().iter().filter(|other| !as_it_is(other)).map(treatment));
+    if let Some(head) = plan.arms.treatments().iter().find(as_it_is) {
+        words.extend(["--head".to_owned(), head.commit.to_string()]);
+    }
+    if plan.calibration.as_object().is_some_and(|known| !known.is_empty()) {
+        words.extend(["--calibration", CALIBRATION].map(str::to_owned));
+    }
+    // Beside this folder: a file more inside it, and it would no longer verify.
+    words.extend(["--repo", "<repository>", "--out", ".."].map(str::to_owned));
+    words.extend(plan.continues.iter().flat_map(|run| ["--continue".to_owned(), format!("<folder of {run}>")]));
+    vec![words.join(" "), "zephyr-ab evidence verify .".to_owned()]
 }
 
 fn treatment(treatment: &Treatment) -> String {

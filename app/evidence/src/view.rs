@@ -7,18 +7,22 @@ use domain::comparability::Sameness;
 use domain::ids::RunId;
 use domain::plan::Plan;
 use domain::ports::{Alive, Discard, Ending, Fate, How, LookKind, TrialFate};
+use domain::rounds::TrialName;
 use domain::setting::Setting;
 use domain::time::Ms;
 use domain::view::{
-    ArmFacts, Calibrated, Difference, Fingerprint, Happening, Infrastructure, Job, Moment, Output, Provenance, State,
-    Texts, Treatment, View,
+    ArmFacts, Busy, Calibrated, Difference, Fingerprint, Happening, Infrastructure, Job, Moment, Output, Provenance,
+    State, Surface, Texts, Treatment, Trouble, View,
 };
-use stats::Event;
+use stats::{Event, Reading};
 
 use crate::bundle::Bundle;
 use crate::judge::Judgment;
 use crate::reproduce;
-use crate::trials::{Seen, seen};
+use crate::trials::{Seen, bad, seen};
+
+/// What the jobs of this machine begin with: its processes have no names that anybody could look up.
+const LOCAL: &str = "/local/";
 
 /// The view of a folder whose run ended as `ending` says. `judgment` is the last one, where it ended with a verdict.
 #[must_use]
@@ -27,8 +31,10 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     let all: Vec<Seen<'_>> = bundle.runs().flat_map(seen).collect();
     let mut view = match judgment {
         Some(judgment) => judged(plan, judgment),
-        None => unjudged(plan),
+        None => unjudged(plan, &all),
     };
+    // No plan comes from a forge: whoever reads this started it on a command line.
+    view.surface = Surface::CommandLine;
     let job = |alive: &Alive| alive.job.as_ref().map_or_else(|| alive.trial.to_string(), ToString::to_string);
     let alive = || ending.alive.iter().map(|alive| Job { id: job(alive), url: None }).collect();
     view.state = match &ending.how {
@@ -42,13 +48,15 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.control.behind = origin.behind;
     view.control.jobs = jobs(&all, &Role::Control, judgment);
     view.control.outputs = outputs(&all, &Role::Control, judgment);
+    view.control.errors = errors(bundle, &Role::Control);
     for (shown, treatment) in view.treatments.iter_mut().zip(plan.arms.treatments()) {
         let role = Role::Treatment(treatment.name.clone());
         shown.name = treatment.name.to_string();
         shown.sha = Some(treatment.commit.to_string());
         shown.jobs = jobs(&all, &role, judgment);
         shown.outputs = outputs(&all, &role, judgment);
-        shown.errors = errors(&all, &role);
+        shown.errors = errors(bundle, &role);
+        shown.started = Some(all.iter().any(|seen| seen.fate.role == role && started(seen.fate)));
     }
     if let Some(judgment) = judgment {
         compared(&mut view, plan, judgment);
@@ -63,9 +71,11 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     let before = bundle.earlier.iter().filter_map(|run| run.ending.as_ref());
     let replaced = before.chain([ending]).map(|ending| u64::from(ending.replaced)).sum();
     view.infrastructure = Some(infrastructure(plan, &all, replaced));
+    view.troubles = plan.roles().iter().flat_map(|role| troubles(bundle, role)).collect();
     view.timeline = all.iter().filter_map(moment).collect();
     view.reproduce = reproduce::lines(plan);
     view.provenance = Provenance {
+        repository: Some(origin.repository.clone()).filter(|repository| !repository.is_empty()),
         head: plan.arms.treatments().first().map(|treatment| treatment.commit.to_string()),
         merge_base: origin.merge_bases.first().map(ToString::to_string),
         run: Some(plan.run.to_string()),
@@ -79,8 +89,14 @@ fn judged(plan: &Plan, judgment: &Judgment) -> View {
     View::of_case(&judgment.case, &judgment.outcome, texts)
 }
 
-fn unjudged(plan: &Plan) -> View {
+/// Without a verdict, the rounds in which every arm was measured are those that are there.
+fn unjudged(plan: &Plan, all: &[Seen<'_>]) -> View {
     let mut view = View::new(plan.suite.as_str(), plan.title.as_str(), State::Planning);
+    let mut rounds: BTreeMap<(&RunId, u32, u32), usize> = BTreeMap::new();
+    for fate in all.iter().map(|seen| seen.fate).filter(|fate| fate.fate == Fate::Counted) {
+        *rounds.entry((&fate.name.run, fate.name.round, fate.name.replacement)).or_default() += 1;
+    }
+    view.rounds.done = rounds.values().filter(|arms| **arms == plan.roles().len()).count() as u64;
     view.treatments = plan.treatments().iter().map(|name| Treatment::new(name.as_str())).collect();
     view
 }
@@ -128,8 +144,12 @@ fn shown(seen: &Seen<'_>, role: &Role, judgment: Option<&Judgment>) -> bool {
 }
 
 fn jobs(all: &[Seen<'_>], role: &Role, judgment: Option<&Judgment>) -> Vec<Job> {
-    let id = |fate: &TrialFate| fate.job.as_ref().map_or_else(|| fate.name.to_string(), ToString::to_string);
-    all.iter().filter(|seen| shown(seen, role, judgment)).map(|seen| Job { id: id(seen.fate), url: None }).collect()
+    let named = |job: &Job| !job.id.starts_with(LOCAL);
+    all.iter().filter(|seen| shown(seen, role, judgment)).map(|seen| job(seen.fate)).filter(named).collect()
+}
+
+fn job(fate: &TrialFate) -> Job {
+    Job { id: fate.job.as_ref().map_or_else(|| fate.name.to_string(), ToString::to_string), url: None }
 }
 
 /// The outputs that every counted trial of an arm made alike; one that changes from trial to trial says nothing.
@@ -147,12 +167,38 @@ fn outputs(all: &[Seen<'_>], role: &Role, judgment: Option<&Judgment>) -> Vec<Ou
     digests.into_iter().filter_map(alike).collect()
 }
 
-fn errors(all: &[Seen<'_>], role: &Role) -> Vec<String> {
-    let of = |seen: &Seen<'_>| match &seen.fate.fate {
-        Fate::Failed(failure) => Some(format!("round {}: {}", seen.fate.name.round, failure.text)),
-        _ => None,
-    };
-    all.iter().filter(|seen| seen.fate.role == *role).filter_map(of).collect()
+fn errors(bundle: &Bundle, role: &Role) -> Vec<String> {
+    let mut lines = Vec::new();
+    for run in bundle.runs() {
+        for fate in run.fates.iter().filter(|fate| fate.role == *role) {
+            let Some(bad) = bad(run, fate) else { continue };
+            lines.push(format!("{}: {}", place(&fate.name), bad.what));
+            lines.extend(bad.said.iter().map(|line| format!("  {line}")));
+        }
+    }
+    lines
+}
+
+/// What went wrong in an arm, alike things once, with what was printed the last time.
+fn troubles(bundle: &Bundle, role: &Role) -> Vec<Trouble> {
+    let mut all: Vec<Trouble> = Vec::new();
+    for run in bundle.runs() {
+        for bad in run.fates.iter().filter(|fate| fate.role == *role).filter_map(|fate| bad(run, fate)) {
+            match all.iter_mut().find(|trouble| trouble.what == bad.what) {
+                Some(known) => {
+                    known.times += 1;
+                    known.said = bad.said;
+                }
+                None => all.push(Trouble { arm: role.to_string(), what: bad.what, times: 1, said: bad.said }),
+            }
+        }
+    }
+    all
+}
+
+/// Whether the backend was ever asked to run a trial.
+fn started(fate: &TrialFate) -> bool {
+    fate.submitted.is_some() || fate.running.is_some() || fate.job.is_some()
 }
 
 fn context(plan: &Plan) -> Vec<Difference> {
@@ -195,7 +241,32 @@ fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructur
             host_classes: hosts.into_iter().collect(),
         }
     });
-    Infrastructure { arms: arms.collect(), replaced_rounds: Some(replaced), priority: None }
+    Infrastructure { arms: arms.collect(), replaced_rounds: Some(replaced), priority: None, busy: busy(all) }
+}
+
+/// The largest load that a step of a counted trial met, where that is more than there are processors and others than
+/// the step took at least a tenth of what the machine can do.
+fn busy(all: &[Seen<'_>]) -> Option<Busy> {
+    let (mut most, mut others, mut could): (Option<Busy>, f64, f64) = (None, 0.0, 0.0);
+    for answers in
+        all.iter().filter(|seen| seen.fate.fate == Fate::Counted).flat_map(|seen| seen.answers.iter().flatten())
+    {
+        let Some((load, cores)) = answers.load.as_ref().and_then(|load| Some((load, load.host.cores?))) else {
+            continue;
+        };
+        let elapsed = answers.trial.stages.iter().filter_map(|(_, stage)| match stage.elapsed {
+            Reading::Value(seconds) => Some(seconds),
+            _ => None,
+        });
+        could += elapsed.sum::<f64>() * cores as f64;
+        others += load.steps.iter().filter_map(|step| step.other_seconds).sum::<f64>();
+        for [load, ..] in load.steps.iter().filter_map(|step| step.machine.load_before) {
+            if load > cores as f64 && most.is_none_or(|most| load > most.load) {
+                most = Some(Busy { load, cores });
+            }
+        }
+    }
+    most.filter(|_| others > could / 10.0)
 }
 
 fn happenings(seen: &Seen<'_>) -> Vec<(Happening, u64)> {
@@ -227,10 +298,7 @@ fn happenings(seen: &Seen<'_>) -> Vec<(Happening, u64)> {
 fn moment(seen: &Seen<'_>) -> Option<Moment> {
     let TrialFate { name, role, fate, submitted, running, ended, .. } = seen.fate;
     let began = running.or(*submitted)?;
-    let mut what = format!("round {}, {role}", name.round);
-    if name.replacement > 0 {
-        what = format!("{what}, replacement {}", name.replacement);
-    }
+    let mut what = format!("{}, {role}", place(name));
     match fate {
         Fate::Counted => {}
         Fate::Failed(_) => what.push_str(", failed"),
@@ -241,7 +309,15 @@ fn moment(seen: &Seen<'_>) -> Option<Moment> {
         what = format!("{what}, load of the machine before it {load:.2}");
     }
     let seconds = ended.map(|ended| ended.since(began) as f64 / 1000.0);
-    Some(Moment { what, began: Some(when(began)), seconds })
+    Some(Moment { what, began: Some(when(began)), seconds, job: Some(job(seen.fate)) })
+}
+
+/// `round 2`, `round 2, replacement 1`.
+fn place(name: &TrialName) -> String {
+    match name.replacement {
+        0 => format!("round {}", name.round),
+        n => format!("round {}, replacement {n}", name.round),
+    }
 }
 
 /// `2026-11-29 20:28:50 UTC`.

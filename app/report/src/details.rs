@@ -14,7 +14,11 @@ use crate::figures::note_words;
 use crate::renderer::RenderError;
 use crate::rows::{Row, worst};
 use crate::teller::Teller;
-use crate::{escape, needed, numbers};
+use crate::{
+    escape,
+    needed::{self, Promise, Rule},
+    numbers,
+};
 
 /// The details that can be dropped, the least needed first. What decides (`noise`) and the rows go last.
 pub(crate) const DROPS: [&str; 11] = [
@@ -78,7 +82,7 @@ impl Teller<'_> {
                 "fingerprint" => self.fingerprint()?,
                 "context" => self.context()?,
                 "timeline" => self.timeline()?,
-                "reproduce" => self.lines(&self.view.reproduce),
+                "reproduce" => self.reproduce()?,
                 "queries" => self.lines(&self.view.queries),
                 _ => self.history()?,
             };
@@ -135,17 +139,18 @@ impl Teller<'_> {
             .filter_map(|(row, metric)| Some((row, metric, row.stats(metric)?)))
             .collect();
         let most = self.limits.folded_rows.saturating_mul(2);
+        let done = needed::done(self.view);
         let mut rows = Vec::new();
         for (row, metric, stats) in judged.iter().take(most) {
             let figure = row.figure(*metric);
             let dash = |text: &str| if text.is_empty() { "—".to_owned() } else { text.to_owned() };
-            let noise = if stats.margin_in_noise {
-                needed::to_leave_the_noise(stats).map_or_else(
-                    || self.words.get("noise.many"),
-                    |n| self.words.say("noise.rounds", &json!({ "n": n })),
-                )?
-            } else {
-                self.words.get("noise.fine")?
+            let need = row.treatment.judgement.as_ref().map(|j| Rule::new(j, &self.view.settings, done));
+            let noise = match need.and_then(|rule| rule.row(row.name, *metric)) {
+                _ if !stats.margin_in_noise => self.words.get("noise.fine")?,
+                Some(Promise::Rounds(n)) => self.words.say("noise.rounds", &json!({ "n": n }))?,
+                Some(Promise::AtLeast(n)) => self.words.say("noise.at_least", &json!({ "n": n }))?,
+                Some(Promise::TooMany) => self.words.get("noise.many")?,
+                Some(Promise::Unknown) | None => self.words.get("noise.beside")?,
             };
             rows.push(vec![
                 self.cell(&row.treatment.name),
@@ -206,10 +211,12 @@ impl Teller<'_> {
 
     fn errors(&self) -> Body {
         let mut parts = Vec::new();
-        for treatment in self.view.treatments.iter().filter(|t| !t.errors.is_empty()).take(self.limits.list.min(8)) {
-            let (block, more) = escape::block(&treatment.errors.join("\n"), 40, 300);
-            let block = if self.dialect == Dialect::Text { plain_block(&treatment.errors, 40) } else { block };
-            parts.push(format!("{}\n\n{block}", self.name(&treatment.name)));
+        let control = std::iter::once(("control", &self.view.control.errors));
+        let arms = control.chain(self.view.treatments.iter().map(|t| (t.name.as_str(), &t.errors)));
+        for (name, errors) in arms.filter(|(_, errors)| !errors.is_empty()).take(self.limits.list.min(8)) {
+            let (block, more) = escape::block(&errors.join("\n"), 40, 300);
+            let block = if self.dialect == Dialect::Text { plain_block(errors, 40) } else { block };
+            parts.push(format!("{}\n\n{block}", self.name(name)));
             if more > 0 {
                 parts.push(self.words.say("list.more_lines", &json!({ "n": more }))?);
             }
@@ -317,6 +324,8 @@ impl Teller<'_> {
             return Ok(None);
         }
         let most = self.limits.list.saturating_mul(4);
+        let with_jobs = self.view.timeline.iter().any(|moment| moment.job.is_some());
+        let head = if with_jobs { "timeline.head_jobs" } else { "timeline.head" };
         let rows: Vec<Vec<String>> = self
             .view
             .timeline
@@ -324,11 +333,29 @@ impl Teller<'_> {
             .take(most)
             .map(|moment| {
                 let began = moment.began.as_ref().map_or_else(|| "—".to_owned(), |at| self.cell(at));
-                vec![self.cell(&moment.what), began, moment.seconds.map_or_else(|| "—".to_owned(), numbers::duration)]
+                let took = moment.seconds.map_or_else(|| "—".to_owned(), numbers::duration);
+                let mut cells = vec![self.cell(&moment.what), began, took];
+                if with_jobs {
+                    cells.push(moment.job.as_ref().map_or_else(|| "—".to_owned(), |job| self.cell(&job.id)));
+                }
+                cells
             })
             .collect();
-        let text = format!("{}\n\n{}", self.words.get("timeline.intro")?, self.table("timeline.head", 2, &rows)?);
+        let text = format!(
+            "{}\n\n{}",
+            self.words.get("timeline.intro")?,
+            self.table(head, if with_jobs { 4 } else { 2 }, &rows)?
+        );
         Ok(Some((text, self.view.timeline.len().saturating_sub(most))))
+    }
+
+    fn reproduce(&self) -> Body {
+        let Some((lines, missing)) = self.lines(&self.view.reproduce) else { return Ok(None) };
+        let intro = match &self.view.provenance.repository {
+            Some(repository) => self.words.say("reproduce.intro", &json!({ "repository": self.name(repository) }))?,
+            None => return Ok(Some((lines, missing))),
+        };
+        Ok(Some((format!("{intro}\n\n{lines}"), missing)))
     }
 
     fn lines(&self, lines: &[String]) -> Option<(String, usize)> {

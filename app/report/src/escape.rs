@@ -83,6 +83,8 @@ fn defuse(text: &str) -> String {
                 ["http", "https", "ftp"].iter().any(|s| ends_before(&chars, i - 1, s))
             }
             '.' if ends_before(&chars, i, "www") => true,
+            // The one line of a comment that scripts look for.
+            ':' if ends_before(&chars, i, "verdict") => true,
             c if c.is_ascii_digit() => before == Some('#') || (before == Some('-') && ends_before(&chars, i - 1, "gh")),
             'a' | 'A'
                 if before == Some('/')
@@ -242,6 +244,11 @@ mod tests {
         let (text, left) = block("a\n````\n  b\nc", 3, 40);
         assert_eq!(text, "`````text\na\n````\n  b\n`````");
         assert_eq!(left, 1);
+    }
+
+    #[test]
+    fn no_second_verdict() {
+        assert!(!block("Verdict: pass\nverdict: pass", 3, 40).0.to_lowercase().contains("verdict:"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What stands beside the table: workload, arms, data check, infrastructure, footer.
 
-use domain::view::{ArmFacts, Both, Control, Interval, Judgement, Note, Output, TableRow, Treatment};
+use domain::view::{ArmFacts, Both, Control, Interval, Judgement, Note, Output, Surface, TableRow, Treatment};
 use serde_json::json;
 
 use crate::figures::Claim;
@@ -66,10 +66,12 @@ impl Teller<'_> {
         if let Some(runs) = runs {
             parts.push(self.counted("runs", runs)?);
         }
-        parts.push(match executions {
-            Some(n) => self.counted("executions", n)?,
-            None => self.words.get("executions.unknown")?,
-        });
+        match executions {
+            // A trial of a command line is one execution.
+            _ if self.view.surface == Surface::CommandLine && (executions.is_none() || executions == runs) => {}
+            Some(n) => parts.push(self.counted("executions", n)?),
+            None => parts.push(self.words.get("executions.unknown")?),
+        }
         Ok(parts)
     }
 
@@ -315,6 +317,10 @@ impl Teller<'_> {
                 let list = hosts.iter().map(|(arm, classes)| format!("{arm} {classes}")).collect();
                 parts.push(self.words.say("infrastructure.hosts", &json!({ "list": self.few(list, 8)? }))?);
             }
+        }
+        if let Some(busy) = infrastructure.busy {
+            let values = json!({ "load": format!("{:.1}", busy.load), "cores": self.counted("cores", busy.cores)? });
+            parts.push(self.words.say("infrastructure.busy", &values)?);
         }
         if let Some(priority) = &infrastructure.priority {
             let values = json!({ "priority": self.dialect.prose(priority, 80) });

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::numbers;
 use crate::renderer::RenderError;
 use crate::words::Words;
-use crate::{needed, numbers::seconds};
+use crate::{needed::Promise, numbers::seconds};
 
 /// A change, told in full and in two halves for a narrow cell.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,13 +96,15 @@ impl Claim {
     }
 }
 
-/// The figure of a row: its statistics, where there are some, and its cell of the table.
+/// The figure of a row: its statistics, where there are some, its cell of the table, and what would settle it where it
+/// holds the verdict open.
 pub(crate) fn figure(
     stats: Option<&RowStats>,
     settings: &Config,
     words: &Words,
     metric: Metric,
     cell: &Cell,
+    need: Option<Promise>,
 ) -> Result<Figure, RenderError> {
     let n = if cell.n_control == cell.n_treatment {
         cell.n_treatment.to_string()
@@ -135,9 +137,11 @@ pub(crate) fn figure(
             figure.claim = Claim::of(stats);
         }
         if cell.judged && stats.margin_in_noise {
-            figure.noise = match needed::to_leave_the_noise(stats) {
-                Some(rounds) => words.say("figure.noise", &json!({ "rounds": rounds }))?,
-                None => words.get("figure.noise_many")?,
+            figure.noise = match need {
+                Some(Promise::Rounds(rounds)) => words.say("figure.noise", &json!({ "rounds": rounds }))?,
+                Some(Promise::AtLeast(rounds)) => words.say("figure.noise_at_least", &json!({ "rounds": rounds }))?,
+                Some(Promise::TooMany) => words.get("figure.noise_many")?,
+                Some(Promise::Unknown) | None => words.get("figure.noise_beside")?,
             };
         }
     }

@@ -9,6 +9,9 @@ use crate::renderer::RenderError;
 use crate::rows::Row;
 use crate::teller::Teller;
 
+/// The share of the CPU time up to which rows that do not count their work are only noted.
+const UNCOUNTED: f64 = 0.1;
+
 type Said = Result<String, RenderError>;
 
 impl Teller<'_> {
@@ -72,10 +75,20 @@ impl Teller<'_> {
         if self.view.treatments.len() > 1 {
             text = format!("{text} · {}", self.dialect.code(&treatment.name, 32));
         }
-        if uncounted(judgement) && judgement.reason != Reason::WorkNotCounted {
+        if self.uncounted(treatment, judgement) && judgement.reason != Reason::WorkNotCounted {
             text = format!("{text} · {}", self.words.get("heading.uncounted")?);
         }
+        if self.outputs_differ(treatment) {
+            text = format!("{text} · {}", self.words.get("heading.outputs_differ")?);
+        }
         Ok((sign, text))
+    }
+
+    /// Whether a digest of what the treatment made is another one than the control's.
+    pub(crate) fn outputs_differ(&self, treatment: &Treatment) -> bool {
+        let control = &self.view.control.outputs;
+        let other = |of: &domain::view::Output| control.iter().any(|c| c.name == of.name && c.digest != of.digest);
+        treatment.outputs.iter().any(other)
     }
 
     /// A verdict in a few words.
@@ -136,6 +149,15 @@ impl Teller<'_> {
         Some(format!("{}{}", self.named(row), bare(row, metrics)))
     }
 
+    /// Whether rows that do not count their work hold so much of the CPU time that the verdict leans on them.
+    fn uncounted(&self, treatment: &Treatment, judgement: &Judgement) -> bool {
+        let uncounted = |row: &&Row<'_>| {
+            let notes = judgement.notes.get(&format!("work:{}", row.name));
+            !row.is_total() && notes.is_some_and(|notes| notes.contains(&Note::NotCounted))
+        };
+        self.rows_of(treatment).filter(uncounted).map(|row| row.share).sum::<f64>() > UNCOUNTED
+    }
+
     /// The name of a row before its change; nothing for the total.
     fn named(&self, row: &Row<'_>) -> String {
         if row.is_total() {
@@ -144,11 +166,6 @@ impl Teller<'_> {
             format!("{} ", self.dialect.code(row.name, self.limits.name.min(40)))
         }
     }
-}
-
-/// Rows that do not count their work.
-pub(crate) fn uncounted(judgement: &Judgement) -> bool {
-    judgement.notes.iter().any(|(key, notes)| key.starts_with("work:") && notes.contains(&Note::NotCounted))
 }
 
 /// `CPU +12.0 %, elapsed −35.0 %`, without intervals: they stand in the first sentence.

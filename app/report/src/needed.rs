@@ -1,7 +1,7 @@
 //! How many rounds would decide, if the estimates stay as they are. The standard error falls with the square root of
 //! the number of rounds; the quantile of t is taken as it is now, which is on the safe side.
 
-use domain::view::{Config, Direction, Judgement, Metric, Ordered, Reason, RowStats, Side, Verdict};
+use domain::view::{Config, Direction, Judgement, Metric, Ordered, Reason, RowStats, Side, Verdict, View};
 
 /// More rounds than anybody runs.
 const MANY: f64 = 200.0;
@@ -45,40 +45,74 @@ pub(crate) enum Promise {
     Unknown,
 }
 
-/// How many rounds in all would decide a verdict that is open, with `done` rounds so far.
-pub(crate) fn rounds(judgement: &Judgement, settings: &Config, done: u64) -> Promise {
-    let floor = match judgement.reason {
-        Reason::NoCalibration => whole(settings.min_rounds_c),
-        Reason::WeakCalibration => whole(settings.min_rounds_b),
-        Reason::WallOnlyUnrepeated => whole(settings.wall_min_rounds),
-        _ => 0,
-    };
-    let mut most = 0;
-    let mut open = 0;
-    let mut certain = true;
-    for (name, verdict) in judgement.rows.iter().flat_map(Ordered::iter) {
-        if *verdict != Verdict::Inconclusive {
-            continue;
+/// How many rounds in all would decide what is open: the one rule for a row and for a verdict.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule<'a> {
+    judgement: &'a Judgement,
+    /// Fewer rounds than these decide nothing, whatever they say.
+    floor: u64,
+    /// What the procedure asks for at least, 0 where it asks for nothing.
+    asked: u64,
+}
+
+impl<'a> Rule<'a> {
+    /// The rule of a judgement, with `done` rounds so far.
+    pub(crate) fn new(judgement: &'a Judgement, settings: &Config, done: u64) -> Self {
+        let asked = match judgement.reason {
+            Reason::NoCalibration => whole(settings.min_rounds_c),
+            Reason::WeakCalibration => whole(settings.min_rounds_b),
+            Reason::WallOnlyUnrepeated => whole(settings.wall_min_rounds),
+            _ => 0,
+        };
+        Self { judgement, floor: asked.max(done + 1), asked }
+    }
+
+    /// What would settle a row by a metric; `None` where that does not hold anything open.
+    pub(crate) fn row(&self, name: &str, metric: Metric) -> Option<Promise> {
+        let verdict = self.judgement.rows.as_ref()?.get(name)?;
+        let row = self.judgement.row(metric, name)?;
+        let open = match metric {
+            Metric::Cpu => !row.fits() || across(row),
+            Metric::Elapsed => unsettled(row),
+        };
+        if *verdict != Verdict::Inconclusive || !open {
+            return None;
         }
-        let [cpu, elapsed] = Metric::ALL.map(|metric| judgement.row(metric, name));
-        let wanted = [cpu.filter(|row| !row.fits() || across(row)), elapsed.filter(|row| unsettled(row))];
-        for row in wanted.into_iter().flatten() {
-            open += 1;
-            let rounds = if row.suspect == Some(Side::Higher) && row.ni { to_confirm(row) } else { to_decide(row) };
-            // An estimate next to its tolerance would need endless rounds if it stayed there; it rarely does.
-            certain &= rounds.is_some();
-            match rounds.or_else(|| to_leave_the_noise(row)) {
-                Some(rounds) => most = most.max(rounds),
-                None => return Promise::TooMany,
-            }
+        let rounds = if row.suspect == Some(Side::Higher) && row.ni { to_confirm(row) } else { to_decide(row) };
+        // An estimate next to its tolerance would need endless rounds if it stayed there; it rarely does.
+        Some(match (rounds, to_leave_the_noise(row)) {
+            (Some(rounds), _) => Promise::Rounds(rounds.max(self.floor)),
+            (None, Some(rounds)) => Promise::AtLeast(rounds.max(self.floor)),
+            (None, None) => Promise::TooMany,
+        })
+    }
+
+    /// What would decide the verdict: the largest need of its open rows.
+    pub(crate) fn all(&self) -> Promise {
+        let names = self.judgement.rows.iter().flat_map(Ordered::iter).map(|(name, _)| name);
+        let needs = names.flat_map(|name| Metric::ALL.into_iter().filter_map(|metric| self.row(name, metric)));
+        let none = if self.asked == 0 { Promise::Unknown } else { Promise::AtLeast(self.floor) };
+        needs.reduce(Promise::and).unwrap_or(none)
+    }
+}
+
+impl Promise {
+    /// What two needs come to together.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Rounds(a), Self::Rounds(b)) => Self::Rounds(a.max(b)),
+            (Self::Rounds(a) | Self::AtLeast(a), Self::Rounds(b) | Self::AtLeast(b)) => Self::AtLeast(a.max(b)),
+            (Self::TooMany, _) | (_, Self::TooMany) => Self::TooMany,
+            (Self::Unknown, known) | (known, Self::Unknown) => known,
         }
     }
-    match (open, floor) {
-        (0, 0) => Promise::Unknown,
-        (0, floor) => Promise::AtLeast(floor.max(done + 1)),
-        (_, floor) if !certain => Promise::AtLeast(most.max(floor).max(done + 1)),
-        (_, floor) => Promise::Rounds(most.max(floor).max(done + 1)),
-    }
+}
+
+/// The largest number of rounds that any row rests on.
+pub(crate) fn done(view: &View) -> u64 {
+    let tables = view.treatments.iter().filter_map(|treatment| treatment.judgement.as_ref()).map(|j| &j.table);
+    let judged = tables.flat_map(Ordered::iter).map(|(_, row)| row.cpu.n_treatment as u64).max().unwrap_or(0);
+    view.rounds.done.max(judged)
 }
 
 /// A confirmed increase whose interval lies across its tolerance.
@@ -108,5 +142,21 @@ mod tests {
         assert_eq!(scaled(1, 1.0, 0.05), None);
         assert_eq!(scaled(1, f64::NAN, 0.05), None);
         assert_eq!(scaled(1, 0.1, 0.0), None);
+    }
+
+    #[test]
+    fn the_largest_need_counts() {
+        use Promise::{AtLeast, Rounds, TooMany, Unknown};
+        for (one, other, both) in [
+            (Rounds(4), Rounds(9), Rounds(9)),
+            (Rounds(4), AtLeast(3), AtLeast(4)),
+            (AtLeast(4), AtLeast(7), AtLeast(7)),
+            (TooMany, Rounds(4), TooMany),
+            (AtLeast(4), TooMany, TooMany),
+            (Unknown, Rounds(4), Rounds(4)),
+        ] {
+            assert_eq!(one.and(other), both);
+            assert_eq!(other.and(one), both);
+        }
     }
 }

@@ -98,7 +98,7 @@ pub fn interval(ratio: f64, lo: f64, hi: f64) -> String {
         return change(ratio);
     }
     if is_factor(ratio) || is_factor(lo) || is_factor(hi) {
-        return format!("{} ({} to {})", change(ratio), change(lo), change(hi));
+        return format!("{} ({} to {})", change(ratio), as_factor(lo), as_factor(hi));
     }
     let (down, up) = (100.0 * (ratio - lo), 100.0 * (hi - ratio));
     let half = f64::midpoint(down, up);
@@ -108,6 +108,11 @@ pub fn interval(ratio: f64, lo: f64, hi: f64) -> String {
     }
     let ends = [lo, hi].map(|x| signed(100.0 * (x - 1.0), decimals));
     format!("{} ({} to {} %)", change_with(ratio, decimals), ends[0], ends[1])
+}
+
+/// `×1.2`, `÷1.2`, however small the change.
+fn as_factor(ratio: f64) -> String {
+    if ratio >= 1.0 { format!("×{}", factor(ratio)) } else { format!("÷{}", factor(1.0 / ratio)) }
 }
 
 fn is_factor(ratio: f64) -> bool {
@@ -284,5 +289,14 @@ mod tests {
             }
             prop_assert!(!texts[7].contains("NaN") && !texts[7].contains("inf"), "{}", texts[7]);
         }
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_have_one_unit() {
+        assert_eq!(interval(5.3, 4.887, 5.7), "×5.3 (×4.9 to ×5.7)");
+        assert_eq!(interval(5.6, 0.8, 10.5), "×5.6 (÷1.2 to ×10.5)");
+        assert_eq!(interval(4.9, 3.0, 10.5), "+390.0 % (×3.0 to ×10.5)");
+        assert_eq!(interval(0.1, 0.05, 0.5), "÷10.0 (÷20.0 to ÷2.0)");
+        assert_eq!(interval(1.5, 1.2, 2.5), "+50.0 % (+20.0 to +150.0 %)");
     }
 }

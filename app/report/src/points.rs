@@ -64,26 +64,32 @@ impl Teller<'_> {
         }
     }
 
-    /// Up to three rows with their figures.
+    /// Rows, each once: the first three with their figures, the others by name.
     pub(crate) fn listed(&self, rows: &[(&Row<'_>, Metric)]) -> Result<Option<String>, RenderError> {
         if rows.is_empty() {
             return Ok(None);
         }
-        let mut texts = Vec::new();
+        let mut named: Vec<(&Row<'_>, Vec<Metric>)> = Vec::new();
         for (row, metric) in rows {
-            let figure = row.figure(*metric);
-            let name = self.row_name(row);
-            let metric = self.words.get(&format!("metric.{}", metric.key()))?;
-            let noise = if figure.noise.is_empty() { String::new() } else { format!(" ({})", figure.noise) };
-            texts.push(format!("{name} {metric} {}{noise}", figure.full()));
-            if texts.len() == 4 {
-                break;
+            match named.iter_mut().find(|(known, _)| std::ptr::eq(*known, *row)) {
+                Some((_, metrics)) => metrics.push(*metric),
+                None => named.push((row, vec![*metric])),
             }
         }
-        let more = rows.len().saturating_sub(3);
-        texts.truncate(3);
-        if more > 0 {
-            texts.push(self.words.say("list.more", &json!({ "n": more }))?);
+        let mut texts = Vec::new();
+        for (row, metrics) in named.iter().take(3) {
+            let mut figures = Vec::new();
+            for metric in metrics {
+                let figure = row.figure(*metric);
+                let metric = self.words.get(&format!("metric.{}", metric.key()))?;
+                let noise = if figure.noise.is_empty() { String::new() } else { format!(" ({})", figure.noise) };
+                figures.push(format!("{metric} {}{noise}", figure.full()));
+            }
+            texts.push(format!("{}: {}", self.row_name(row), figures.join(", ")));
+        }
+        if named.len() > 3 {
+            let others = named.iter().skip(3).map(|(row, _)| self.row_name(row)).collect();
+            texts.push(self.words.say("list.also", &json!({ "rows": self.few(others, 24)? }))?);
         }
         Ok(Some(texts.join("; ")))
     }

@@ -1,6 +1,6 @@
 //! How far a run has come, in a sentence.
 
-use domain::view::State;
+use domain::view::{Ending, State};
 use serde_json::{Value, json};
 
 use crate::numbers;
@@ -14,6 +14,9 @@ impl Teller<'_> {
     pub(crate) fn state_sentence(&self) -> Result<Option<String>, RenderError> {
         let prose = |text: &Option<String>, key: &str| -> Said {
             match text {
+                Some(text) if key == "state.why" => {
+                    self.clause(key, &json!({ "text": sentence_case(&self.reason(text)) }))
+                }
                 Some(text) => self.clause(key, &json!({ "text": self.reason(text) })),
                 None => Ok(String::new()),
             }
@@ -35,7 +38,7 @@ impl Teller<'_> {
                     "why": prose(why, "state.why")?, "cost": cost, "until": prose(until, "state.until")?,
                     "command": command.replace('\u{200B}', ""),
                 });
-                self.words.say("state.awaiting", &values)?
+                self.here("state.awaiting", &values)?
             }
             State::Measuring { round, of, next_look } => {
                 let look = match next_look {
@@ -59,10 +62,24 @@ impl Teller<'_> {
                 self.words.say("state.stopping", &values)?
             }
             State::Ended { how, why, alive } => {
-                let values = json!({ "why": prose(why, "state.why")?, "alive": self.alive(alive)? });
-                self.words.say(&format!("ended.{}.sentence", how.key()), &values)?
+                let by = match why {
+                    Some(by) => format!(" ({})", self.reason(by)),
+                    None => String::new(),
+                };
+                let rounds = match self.view.rounds.done {
+                    0 => String::new(),
+                    n => self.clause("ended.rounds", &json!({ "rounds": self.counted("rounds_there", n)? }))?,
+                };
+                let values = json!({
+                    "why": prose(why, "state.why")?, "by": by, "alive": self.alive(alive)?, "rounds": rounds,
+                });
+                let text = self.here(&format!("ended.{}.sentence", how.key()), &values)?;
+                match (how, self.troubles()?) {
+                    (Ending::Failed, Some(troubles)) => format!("{text} {troubles}"),
+                    _ => text,
+                }
             }
-            State::Stale { why } => self.words.say("state.stale", &json!({ "why": self.reason(why) }))?,
+            State::Stale { why } => self.here("state.stale", &json!({ "why": self.reason(why) }))?,
             State::Done => return Ok(None),
         };
         Ok(Some(text.trim().to_owned()))
@@ -85,4 +102,10 @@ impl Teller<'_> {
         let jobs = jobs.iter().map(|job| self.job(job)).collect();
         self.clause("state.alive", &json!({ "jobs": self.few(jobs, 8)? }))
     }
+}
+
+/// `text` with a capital at its start.
+fn sentence_case(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

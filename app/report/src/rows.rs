@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::dialect::Dialect;
 use crate::figures::{Claim, Figure, figure};
+use crate::needed::{self, Rule};
 use crate::numbers;
 use crate::renderer::RenderError;
 use crate::words::Words;
@@ -63,10 +64,12 @@ impl Row<'_> {
 /// Every row of every judged treatment: the headline's first, each with its total first.
 pub(crate) fn collect<'a>(view: &'a View, words: &Words) -> Result<Vec<Row<'a>>, RenderError> {
     let head = view.head().map(|t| t.name.as_str());
+    let done = needed::done(view);
     let mut rows = Vec::new();
     for (arm, treatment) in view.treatments.iter().enumerate() {
         let Some(judgement) = &treatment.judgement else { continue };
         let totals = totals(&judgement.table);
+        let rule = Rule::new(judgement, &view.settings, done);
         let verdicts: HashMap<&str, Verdict> =
             judgement.rows.iter().flat_map(Ordered::iter).map(|(name, verdict)| (name, *verdict)).collect();
         let known: [HashMap<&str, &RowStats>; 2] =
@@ -74,8 +77,9 @@ pub(crate) fn collect<'a>(view: &'a View, words: &Words) -> Result<Vec<Row<'a>>,
         for (name, cells) in judgement.table.iter() {
             let verdict = verdicts.get(name).copied();
             let stats = [known[0].get(name).copied(), known[1].get(name).copied()];
-            let cpu = figure(stats[0], &view.settings, words, Metric::Cpu, &cells.cpu)?;
-            let elapsed = figure(stats[1], &view.settings, words, Metric::Elapsed, &cells.elapsed)?;
+            let cpu = figure(stats[0], &view.settings, words, Metric::Cpu, &cells.cpu, rule.row(name, Metric::Cpu))?;
+            let need = rule.row(name, Metric::Elapsed);
+            let elapsed = figure(stats[1], &view.settings, words, Metric::Elapsed, &cells.elapsed, need)?;
             let share = share(cells, totals);
             let mut row = Row { arm, treatment, name, cells, verdict, stats, cpu, elapsed, share, place: 0 };
             row.place = place(&row);

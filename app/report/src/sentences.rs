@@ -1,9 +1,9 @@
 //! The sentences under the verdict: what happened, in which numbers, and what to do.
 
-use domain::view::{Judgement, Treatment};
+use domain::view::{Judgement, Reason, Surface, Treatment, Verdict};
 use serde_json::json;
 
-use crate::needed::{self, Promise};
+use crate::needed::{self, Promise, Rule};
 use crate::numbers;
 use crate::renderer::RenderError;
 use crate::rows::Row;
@@ -81,33 +81,107 @@ impl Teller<'_> {
     /// The sentence of the reason and its next step.
     pub(crate) fn what_and_next(&self, judgement: &Judgement) -> Said {
         let code = judgement.reason.code();
-        let what = self.words.get(&format!("reason.{code}.what"))?;
+        let key = |part: &str| format!("reason.{code}.{part}");
+        // Of a treatment that never ran nothing can be said.
+        let alone = judgement.reason == Reason::ControlFailed && self.never_started();
+        let what = self.words.get(&key(if alone { "what_alone" } else { "what" }))?;
         let values = json!({ "repeat": self.repeat(judgement)?, "suite": self.view.suite });
-        let next = self.words.say(&format!("reason.{code}.next"), &values)?;
+        let mut next = self.here(&key(if alone { "next_alone" } else { "next" }), &values)?;
+        if self.view.treatments.iter().any(|treatment| self.outputs_differ(treatment)) {
+            // "Nothing to do" would be wrong beside outputs that differ.
+            let differ = self.words.get("next.outputs_differ")?;
+            next = if judgement.verdict == Verdict::Pass { differ } else { format!("{next} {differ}") };
+        }
+        let what = match self.troubles()? {
+            Some(troubles) if by_trouble(judgement.reason) => format!("{what} {troubles}"),
+            _ => what,
+        };
         let what = if judgement.decided { format!("{what} {}", self.words.get("verdict.carried_over")?) } else { what };
         let label = self.dialect.strong(&self.words.get("sentence.to_do")?);
         Ok(format!("{what} {label} {next}"))
     }
 
+    fn never_started(&self) -> bool {
+        !self.view.treatments.is_empty() && self.view.treatments.iter().all(|t| t.started == Some(false))
+    }
+
+    /// What went wrong, in which arm, and the last line that was printed.
+    pub(crate) fn troubles(&self) -> Result<Option<String>, RenderError> {
+        let all = &self.view.troubles;
+        let most = self.limits.list.min(3);
+        let mut texts = Vec::new();
+        for trouble in all.iter().take(most) {
+            let said = match trouble.said.last() {
+                Some(line) => {
+                    let line = self.dialect.code(line.trim(), 200);
+                    format!("; {}", self.words.say("trouble.said", &json!({ "line": line }))?)
+                }
+                None => String::new(),
+            };
+            let times = match trouble.times {
+                0 | 1 => String::new(),
+                n => format!(" ({})", self.words.say("trouble.times", &json!({ "n": n }))?),
+            };
+            let values = json!({
+                "arm": self.name(&trouble.arm),
+                "what": self.dialect.prose(&trouble.what, 240),
+                "times": times,
+                "said": said,
+            });
+            texts.push(self.words.say("trouble.one", &values)?);
+        }
+        if all.len() > most {
+            texts.push(self.words.say("trouble.more", &json!({ "n": all.len() - most }))?);
+        }
+        Ok(if texts.is_empty() { None } else { Some(texts.join(" ")) })
+    }
+
     /// The command to repeat with, and what it promises.
     fn repeat(&self, judgement: &Judgement) -> Said {
-        let done = self.rounds_done();
+        let done = needed::done(self.view);
         let suite = &self.view.suite;
-        let more = |n: u64| self.dialect.code(&format!("/ab-test {suite} rounds=+{n}"), 80).replace('\u{200B}', "");
+        let command = |n: u64| match self.view.surface {
+            Surface::Comment => format!("/ab-test {suite} rounds=+{n}"),
+            Surface::CommandLine => {
+                format!("zephyr-ab run ... rounds=+{n} --continue <the folder of this evidence>")
+            }
+        };
+        let more = |n: u64| self.dialect.code(&command(n), 80).replace('\u{200B}', "");
         let say = |key: &str, rounds: u64| {
             let command = more(rounds.saturating_sub(done).max(1));
             self.words.say(key, &json!({ "command": command, "rounds": rounds }))
         };
-        match needed::rounds(judgement, &self.view.settings, done) {
+        match Rule::new(judgement, &self.view.settings, done).all() {
             Promise::Rounds(rounds) => say("repeat.rounds", rounds),
             Promise::AtLeast(rounds) => say("repeat.at_least", rounds),
             Promise::TooMany => self.words.get("repeat.too_many"),
             Promise::Unknown => self.words.say("repeat.unknown", &json!({ "command": more(done.clamp(1, 3)) })),
         }
     }
+}
 
-    fn rounds_done(&self) -> u64 {
-        let judged = self.rows.iter().map(|row| row.cells.cpu.n_treatment as u64).max().unwrap_or(0);
-        self.view.rounds.done.max(judged)
-    }
+/// Whether a verdict follows from how steps ended.
+fn by_trouble(reason: Reason) -> bool {
+    use Reason::{
+        AppFailureBothArms, Capacity, ChurnLimit, ChurnOneSided, ControlFailed, FailedStage, InfraChurn, NewAppFailure,
+        NewAppFailureUnconfirmed, NewOom, NewOomUnconfirmed, NoData, OomBothArms, RowsMissing, TimeLimit,
+    };
+    matches!(
+        reason,
+        AppFailureBothArms
+            | Capacity
+            | ChurnLimit
+            | ChurnOneSided
+            | ControlFailed
+            | FailedStage
+            | InfraChurn
+            | NewAppFailure
+            | NewAppFailureUnconfirmed
+            | NewOom
+            | NewOomUnconfirmed
+            | NoData
+            | OomBothArms
+            | RowsMissing
+            | TimeLimit
+    )
 }

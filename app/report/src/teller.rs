@@ -1,7 +1,7 @@
 //! Who tells: a view with its rows, the phrases, the dialect and the limits, and how names, lists and rows are found.
 
-use domain::view::{Job, Judgement, Metric, TOTAL, Treatment, View};
-use serde_json::json;
+use domain::view::{Job, Judgement, Metric, Surface, TOTAL, Treatment, View};
+use serde_json::{Value, json};
 
 use crate::budget::Limits;
 use crate::dialect::Dialect;
@@ -31,6 +31,13 @@ impl<'a> Teller<'a> {
     /// A name.
     pub(crate) fn name(&self, text: &str) -> String {
         self.dialect.code(text, self.limits.name)
+    }
+
+    /// The phrase `key` for where the reader is: `key.cli` on the command line, where there is one.
+    pub(crate) fn here(&self, key: &str, values: &Value) -> Said {
+        let cli = format!("{key}.cli");
+        let own = self.view.surface == Surface::CommandLine && self.words.has(&cli);
+        self.words.say(if own { &cli } else { key }, values)
     }
 
     /// The name of a row.

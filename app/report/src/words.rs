@@ -50,6 +50,11 @@ impl Words {
             .map_err(|e| RenderError::Template { file: FILE.to_owned(), problem: format!("{key}: {e}") })
     }
 
+    /// Whether there is a phrase `key`.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.phrases.has_template(key)
+    }
+
     /// The phrase `key`, which takes no values.
     pub(crate) fn get(&self, key: &str) -> Result<String, RenderError> {
         self.say(key, &Value::Object(serde_json::Map::new()))

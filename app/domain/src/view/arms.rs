@@ -51,6 +51,8 @@ pub struct Control {
     pub executions: Option<u64>,
     /// Digests of its outputs.
     pub outputs: Vec<Output>,
+    /// Error lines of its failures, as they were logged.
+    pub errors: Vec<String>,
 }
 
 /// One treatment.
@@ -64,6 +66,8 @@ pub struct Treatment {
     pub declared: Vec<Difference>,
     /// Differences of the workload that nobody declared.
     pub mismatch: Vec<Difference>,
+    /// Whether any trial of it was ever started.
+    pub started: Option<bool>,
     /// Its jobs.
     pub jobs: Vec<Job>,
     /// Runs that were counted.
@@ -87,6 +91,7 @@ impl Treatment {
             sha: None,
             declared: Vec::new(),
             mismatch: Vec::new(),
+            started: None,
             jobs: Vec::new(),
             runs: None,
             executions: None,

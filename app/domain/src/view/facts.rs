@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Difference, Grade, Verdict};
+use super::{Difference, Grade, Job, Verdict};
 
 /// The workload fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,8 +108,30 @@ pub struct ArmFacts {
     pub host_classes: Vec<String>,
 }
 
+/// A machine that did other things meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Busy {
+    /// The largest mean number of runnable processes over one minute.
+    pub load: f64,
+    /// Its processors.
+    pub cores: u64,
+}
+
+/// A step that did not end well, or whatever else kept trials of an arm from their end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// Name of the arm.
+    pub arm: String,
+    /// How it ended, such as `step sort exited with 1`.
+    pub what: String,
+    /// In how many trials of the arm.
+    pub times: u64,
+    /// The last lines that it printed, as they were logged.
+    pub said: Vec<String>,
+}
+
 /// What happened on the machines.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Infrastructure {
     /// Per arm, control first.
@@ -118,6 +140,8 @@ pub struct Infrastructure {
     pub replaced_rounds: Option<u64>,
     /// Scheduling priority, such as `batch, not preemptible`.
     pub priority: Option<String>,
+    /// Where more wanted to run than there are processors, and others did.
+    pub busy: Option<Busy>,
 }
 
 /// Shard-weighted averages of one row of one arm.
@@ -142,6 +166,8 @@ pub struct Moment {
     pub began: Option<String>,
     /// How long it took, in seconds.
     pub seconds: Option<f64>,
+    /// The job that it is about, where its arm does not name it.
+    pub job: Option<Job>,
 }
 
 /// An earlier verdict.
@@ -163,6 +189,8 @@ pub struct Earlier {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
+    /// The repository as people know it, such as `owner/name`.
+    pub repository: Option<String>,
     /// The head that was measured.
     pub head: Option<String>,
     /// The merge base of head and base branch.

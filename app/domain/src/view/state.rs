@@ -4,6 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Job;
 
+/// Where the reader asks for more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Surface {
+    /// In comments of a pull request.
+    #[default]
+    Comment,
+    /// On the command line, in the folder where the run was started.
+    CommandLine,
+}
+
 /// How far a run has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -147,3 +147,93 @@ fn a_run_that_could_not_be_completed_says_why() {
     folder.seal(&ending(&plan, &look, &judged)).unwrap();
     assert!(verify(&moved(folder.storage()), &templates()).unwrap().is_fine());
 }
+
+/// Answers of a trial that ended with its second step, and what that step printed.
+fn broken(exit: &serde_json::Value, said: &str) -> Vec<domain::ports::Answer> {
+    let step = |name: &str, exit: &serde_json::Value| {
+        serde_json::json!({"step": name, "cpu_seconds": 1.0, "elapsed_seconds": 1.0, "peak_bytes": 1, "exit": exit,
+            "stdout_bytes": 0, "stderr_bytes": 0, "truncated": false})
+    };
+    let steps = serde_json::json!([step("sort", &serde_json::json!({"code": 0})), step("merge", exit)]);
+    vec![answer("steps.json", &steps.to_string()), answer("02-merge.stderr", said)]
+}
+
+#[test]
+fn a_control_that_fails_names_the_step_and_what_it_said() {
+    let (folder, plan) = (folder(), plan(&["head"], &[5]));
+    folder.open(&plan).unwrap();
+    let mut look = look(&plan, LookKind::Guardrail, 1, 0);
+    let text = "step merge exited with 1:\nusage: bench\nname one step: sort, @team";
+    for replacement in 0..2 {
+        let failed = Fate::Failed(Failure { oom: false, text: text.to_owned() });
+        let answers = broken(&serde_json::json!({"code": 1}), "usage: bench\nname one step: sort, @team\n");
+        with(&folder, &plan, 1, replacement, &Role::Control, failed, &answers);
+        look.confirmations.push(name(&plan, 1, replacement, &Role::Control));
+    }
+    let judged = folder.judge(&look).unwrap();
+    assert_eq!(sole(&judged), ("inconclusive", "CONTROL_FAILED"));
+    folder.seal(&ending(&plan, &look, &judged)).unwrap();
+    assert!(verify(&moved(folder.storage()), &templates()).unwrap().is_fine());
+    let comment = folder.comment(&plan.run).unwrap();
+    for part in [
+        "The treatment was not started, so nothing is known of it.",
+        "In `control`: step merge exited with 1 (2 times); the last line of its output: `name one step: sort, @\u{200B}team`.",
+        "round 1: step merge exited with 1\n  usage: bench\n",
+    ] {
+        assert!(comment.contains(part), "{part}: {comment}");
+    }
+    assert!(!comment.contains("did not."), "{comment}");
+}
+
+#[test]
+fn a_time_limit_names_the_step_from_its_answers() {
+    let (folder, plan) = (folder(), plan(&["head"], &[5]));
+    folder.open(&plan).unwrap();
+    add(&folder, &plan, 1, 0, &Role::Control, 1.0);
+    let answers = broken(&serde_json::json!({"limit": true}), &format!("{}\nstill at it\n", "x".repeat(5000)));
+    with(&folder, &plan, 1, 0, &treatment("head"), Fate::Discarded(Discard::TimeLimit), &answers);
+    let look = look(&plan, LookKind::Blocked(stats::Reason::TimeLimit), 1, 0);
+    let judged = folder.judge(&look).unwrap();
+    assert_eq!(sole(&judged), ("inconclusive", "TIME_LIMIT"));
+    folder.seal(&ending(&plan, &look, &judged)).unwrap();
+    assert!(verify(&moved(folder.storage()), &templates()).unwrap().is_fine());
+    let comment = folder.comment(&plan.run).unwrap();
+    let said = "In `head`: step merge reached its time limit; the last line of its output: `still at it`.";
+    assert!(comment.contains(said), "{comment}");
+}
+
+#[test]
+fn rounds_of_a_cancelled_run_are_counted() {
+    let (folder, plan) = (folder(), plan(&["head"], &[5]));
+    folder.open(&plan).unwrap();
+    for round in 1..=2 {
+        add(&folder, &plan, round, 0, &Role::Control, 1.0);
+        add(&folder, &plan, round, 0, &treatment("head"), 1.0);
+    }
+    add(&folder, &plan, 3, 0, &Role::Control, 1.0);
+    let how = How::Ended { how: EndedHow::Cancelled, why: Some("a request to terminate".to_owned()) };
+    let (started, ended) = (Ms(START), Ms(START + 70_000));
+    folder.seal(&Ending { run: plan.run.clone(), how, started, ended, replaced: 0, alive: vec![] }).unwrap();
+    let comment = folder.comment(&plan.run).unwrap();
+    let said = "Cancelled (a request to terminate); there is no verdict. 2 complete rounds are in the folder";
+    assert!(comment.contains(said) && comment.contains("rounds 2 of at most 5"), "{comment}");
+}
+
+#[test]
+fn the_line_that_repeats_a_run_asks_for_the_same() {
+    let line = |treatments: &[&str]| {
+        let (folder, plan) = (folder(), plan(treatments, &[5]));
+        whole(&folder, &plan, 5, 1.0);
+        folder.composed(&plan.run).unwrap().view.reproduce.remove(0)
+    };
+    let head = "--head bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+    for (treatments, asked, with_head) in [(&["head"][..], 0, true), (&["fast", "slow"], 2, false)] {
+        let line = line(treatments);
+        let pairs =
+            line.strip_prefix("zephyr-ab run suite.toml ").unwrap().split(' ').filter(|word| word.contains('='));
+        let request = domain::request::Request::new("demo", pairs).unwrap().options().unwrap();
+        assert_eq!(request.treatments.len(), asked, "{line}");
+        assert_eq!(line.contains(head), with_head, "{line}");
+        assert!(line.ends_with(" --repo <repository> --out .."), "{line}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Cases from the field: the right sentence for the right outcome.
 
-use domain::view::{Metric, Reason, Verdict};
+use domain::view::{Direction, Metric, Reason, Verdict, View};
 use serde_json::{Value, json};
 
 use crate::support::{comment, input, judged, vector};
@@ -181,15 +181,27 @@ fn cached_missing_and_mismatched_are_said() {
 }
 
 #[test]
-fn the_number_of_rounds_is_the_one_that_leaves_the_noise() {
-    // Band 0.1 against a tolerance of ln 1.05: 3 · (0.1 / ln 1.05)² = 12.6, so 13 rounds.
+fn the_number_of_rounds_is_the_one_that_decides() {
+    // Band 0.1 around no change against a tolerance of ln 1.05: 3 · (0.1 / ln 1.05)² = 12.6, so 13 rounds.
     let mut view = vector("v01_aa_n3");
     let judgement = view.treatments[0].judgement.as_mut().unwrap();
     let rows = judgement.stages[Metric::Cpu].as_mut().unwrap();
     let row = &mut rows.0.iter_mut().find(|(name, _)| name == "minhash").unwrap().1;
     row.margin_pass = 1.05f64.ln();
-    (row.band, row.margin_in_noise, row.n) = (0.1, true, 3);
-    assert!(comment(&view).replace('\u{A0}', " ").contains("margin inside the noise band; needs 13 rounds"));
+    (row.est, row.band, row.margin_in_noise, row.n) = (0.0, 0.1, true, 3);
+    (row.ni, row.direction) = (false, Direction::Unknown);
+    let told = |view: &View| comment(view).replace('\u{A0}', " ");
+    assert!(told(&view).contains("margin inside the noise band, which decides nothing here"));
+    let judgement = view.treatments[0].judgement.as_mut().unwrap();
+    (judgement.verdict, judgement.reason) = (Verdict::Inconclusive, Reason::MarginInNoiseBand);
+    for (name, verdict) in &mut judgement.rows.as_mut().unwrap().0 {
+        if name == "minhash" {
+            *verdict = Verdict::Inconclusive;
+        }
+    }
+    let body = told(&view);
+    assert!(body.contains("margin inside the noise band; needs 13 rounds"), "{body}");
+    assert!(body.contains("`/ab-test zephyr rounds=+10` (13 rounds in all would decide it"), "{body}");
 }
 
 #[test]

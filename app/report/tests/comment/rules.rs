@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use domain::view::{Note, Ordered, PerMetric, Reason, State, Treatment, View, Why};
 use report::marker::{Marker, find};
 
-use crate::support::{blocked, comment, complete, renderer, unjudged, vector, vectors};
+use crate::support::{blocked, comment, complete, on_the_command_line, renderer, unjudged, vector, vectors};
 
 /// The verbs of the command table.
 const VERBS: [&str; 13] = [
@@ -23,6 +23,8 @@ const VERBS: [&str; 13] = [
     "accept",
     "auto",
 ];
+/// The commands of the command line that texts may name.
+const COMMANDS: [&str; 2] = ["run", "calibrate"];
 const COLUMNS: &str = "| Treatment | Stage | CPU control | CPU treatment | CPU change | Elapsed control | Elapsed treatment | Elapsed change | Peak memory change |";
 
 fn phrases() -> Vec<(String, String)> {
@@ -57,18 +59,116 @@ fn every_reason_has_its_own_sentence_and_next_step() {
 
 #[test]
 fn only_verbs_that_exist_are_offered() {
-    let mut offered = 0;
-    for (key, text) in phrases() {
-        for span in spans(&text) {
+    let all = phrases();
+    let mut offered = [0, 0];
+    for (key, text) in &all {
+        let (base, cli) = key.strip_suffix(".cli").map_or((key.as_str(), false), |base| (base, true));
+        assert!(!cli || all.iter().any(|(other, _)| other == base), "{key} stands in for nothing");
+        // A phrase without another one for the command line is shown there, too.
+        let on_both = !cli && !all.iter().any(|(other, _)| *other == format!("{key}.cli"));
+        for span in spans(text) {
             let first = span.split_whitespace().next().unwrap();
-            if first.contains('=') || span.contains(" = ") {
+            if first.contains('=') || span.contains(" = ") || ["suite.toml", "<repository>"].contains(&span) {
                 continue;
             }
-            assert!(VERBS.contains(&first) || first == "help", "{key} offers `{span}`");
-            offered += 1;
+            assert!(!on_both, "{key} offers `{span}` on the command line");
+            if cli {
+                let command = span.strip_prefix("zephyr-ab ").and_then(|rest| rest.split(' ').next());
+                let option = ["--calibration"].contains(&first);
+                assert!(option || command.is_some_and(|c| COMMANDS.contains(&c)), "{key} offers `{span}`");
+            } else {
+                assert!(VERBS.contains(&first) || first == "help", "{key} offers `{span}`");
+            }
+            offered[usize::from(cli)] += 1;
         }
     }
-    assert!(offered > 10);
+    assert!(offered[0] > 10 && offered[1] > 3, "{offered:?}");
+}
+
+#[test]
+fn the_command_line_is_told_nothing_of_comments() {
+    let told = |view: View| {
+        let text = renderer().text(&on_the_command_line(view)).unwrap();
+        let top = text.split("\nWorkload: ").next().unwrap();
+        for word in ["/ab-test", "'explain'", "'accept'", "'retry'", "'cancel'", "'confirm'", "'run'", "'calibrate'"] {
+            assert!(!top.contains(word), "{word}: {top}");
+        }
+    };
+    for reason in Reason::ALL {
+        told(blocked(*reason));
+    }
+    for (_, input) in vectors() {
+        told(crate::support::judged(input));
+    }
+    for state in crate::states::states() {
+        told(View { state, ..vector("v01_aa_n3") });
+    }
+}
+
+/// The numbers of rounds that a row is said to need.
+fn needs(text: &str) -> Vec<u64> {
+    let number = |rest: &str| rest.trim_start_matches("at least ").split(' ').next().and_then(|n| n.parse().ok());
+    text.split("needs ").skip(1).filter_map(number).collect()
+}
+
+#[test]
+fn no_row_needs_more_rounds_than_the_verdict() {
+    let mut seen = 0;
+    for (id, input) in vectors() {
+        let body = comment(&crate::support::judged(input)).replace('\u{A0}', " ");
+        let all = body.split(" rounds in all").next().and_then(|front| front.rsplit(['(', ' ']).next()?.parse().ok());
+        let rows = needs(&body);
+        if let (Some(all), Some(most)) = (all, rows.iter().max()) {
+            let all: u64 = all;
+            assert!(*most <= all, "{id}: {rows:?} and {all}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn work_that_is_not_counted_is_in_the_heading_where_it_weighs() {
+    let mut view = vector("v01_aa_n3");
+    let judgement = view.treatments[0].judgement.as_mut().unwrap();
+    let share = |row: &str, judgement: &domain::view::Judgement| {
+        let cpu = |name: &str| judgement.table.get(name).unwrap().cpu.control.unwrap();
+        cpu(row) / cpu("TOTAL")
+    };
+    let names: Vec<String> = judgement.table.iter().map(|(name, _)| name.to_owned()).collect();
+    for name in names.iter().filter(|name| *name != "TOTAL") {
+        let judgement = view.treatments[0].judgement.as_mut().unwrap();
+        judgement.notes = Ordered(vec![(format!("work:{name}"), vec![Note::NotCounted])]);
+        let weighs = share(name, judgement) > 0.1;
+        let body = comment(&view);
+        let heading = body.lines().nth(1).unwrap();
+        assert_eq!(heading.contains("work not counted"), weighs, "{heading}");
+        assert!(body.contains("Work not counted in"), "{body}");
+    }
+    // One row that holds next to nothing.
+    let judgement = view.treatments[0].judgement.as_mut().unwrap();
+    let name = names.iter().find(|name| *name != "TOTAL").unwrap();
+    judgement.notes = Ordered(vec![(format!("work:{name}"), vec![Note::NotCounted])]);
+    for (row, cells) in &mut judgement.table.0 {
+        if row == name {
+            (cells.cpu.control, cells.cpu.treatment) = (Some(0.001), Some(0.001));
+        }
+    }
+    assert!(!comment(&view).lines().nth(1).unwrap().contains("work not counted"));
+}
+
+#[test]
+fn a_treatment_that_never_ran_is_not_said_to_be_fine() {
+    let mut view = on_the_command_line(blocked(Reason::ControlFailed));
+    let failed = "In control: step guide exited with 1 (2 times); the last line of its output: name one step: `start`, @team | x.";
+    let text = renderer().text(&view).unwrap();
+    assert!(text.contains("The control failed and the treatment did not.") && text.contains(failed), "{text}");
+    view.treatments[0].started = Some(false);
+    let text = renderer().text(&view).unwrap();
+    assert!(text.contains("The treatment was not started") && !text.contains("did not."), "{text}");
+    assert!(text.contains(failed) && text.contains("usage: bench.py"), "{text}");
+    let body = comment(&view);
+    assert!(body.contains("``name one step: `start`, @\u{200B}team | x``"), "{body}");
 }
 
 #[test]

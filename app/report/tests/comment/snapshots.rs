@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use domain::view::Reason;
+use domain::view::{Reason, Surface};
 
-use crate::support::{blocked, comment, complete, renderer, vector, vectors};
+use crate::support::{blocked, comment, complete, on_the_command_line, renderer, vector, vectors};
 
 /// The comment up to its workload.
 fn top(body: &str) -> &str {
@@ -27,6 +27,24 @@ fn every_reason() {
         writeln!(all, "==== {}\n{}\n", reason.code(), top(&body)).unwrap();
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn every_reason_on_the_command_line() {
+    let mut all = String::new();
+    for reason in Reason::ALL {
+        let mut view = blocked(*reason);
+        view.surface = Surface::CommandLine;
+        writeln!(all, "==== {}\n{}\n", reason.code(), top(&comment(&view))).unwrap();
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn complete_text_on_the_command_line() {
+    let mut view = on_the_command_line(complete(vector("w86_small_increase_n3")));
+    view.treatments[0].judgement.as_mut().unwrap().reason = Reason::NewAppFailureUnconfirmed;
+    insta::assert_snapshot!(renderer().text(&view).unwrap());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use domain::view::{Answer, Block, Decided, Decision, Ending, Job, Kind, Span, State, View};
+use domain::view::{Answer, Block, Decided, Decision, Ending, Job, Kind, Span, State, Surface, View};
 
 use crate::support::{comment, complete, renderer, vector};
 
@@ -14,7 +14,8 @@ fn alive() -> Vec<Job> {
     vec![Job { id: text("/ab/zephyr-ab-k7m2-1-head"), url: None }]
 }
 
-fn states() -> Vec<State> {
+/// One of each.
+pub(crate) fn states() -> Vec<State> {
     let mut states = vec![
         State::Queued { ahead: Some(2) },
         State::Queued { ahead: None },
@@ -42,19 +43,29 @@ fn states() -> Vec<State> {
 
 #[test]
 fn every_state() {
+    insta::assert_snapshot!(told(Surface::Comment));
+}
+
+#[test]
+fn every_state_on_the_command_line() {
+    insta::assert_snapshot!(told(Surface::CommandLine));
+}
+
+fn told(surface: Surface) -> String {
     let mut all = String::new();
     for state in states() {
-        let mut view = View::new("zephyr", "Zephyr A/B test", state.clone());
+        let mut view = View { surface, ..View::new("zephyr", "Zephyr A/B test", state.clone()) };
+        view.rounds.done = 3;
         if state.is_decided() {
-            view = View { state, ..vector("v01_aa_n3") };
+            view = View { surface, state, ..vector("v01_aa_n3") };
         }
         let body = comment(&view);
         let letters: Vec<char> = body.chars().collect();
         assert!(!letters.windows(2).any(|w| w[0] == '.' && w[1].is_uppercase()), "a space is missing: {body}");
-        assert!(!body.contains(".."), "{body}");
+        assert!(!body.replace("run ...", "run").contains(".."), "{body}");
         writeln!(all, "==== {:?}\n{}\n", view.state, body.split("\nWorkload: ").next().unwrap()).unwrap();
     }
-    insta::assert_snapshot!(all);
+    all
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use domain::view::{
-    ArmFacts, Average, Calibrated, Cell, Difference, Earlier, Fingerprint, Happening, Infrastructure, Job, Judgement,
-    Moment, Ordered, Output, PerMetric, Provenance, Reason, TableRow, Texts, Verdict, View, Why,
+    ArmFacts, Average, Busy, Calibrated, Cell, Difference, Earlier, Fingerprint, Happening, Infrastructure, Job,
+    Judgement, Moment, Ordered, Output, PerMetric, Provenance, Reason, Surface, TableRow, Texts, Trouble, Verdict,
+    View, Why,
 };
 use report::Renderer;
 use serde_json::Value;
@@ -131,6 +132,7 @@ pub(crate) fn complete(mut view: View) -> View {
         ],
         replaced_rounds: Some(1),
         priority: Some(text("batch, not preemptible")),
+        busy: Some(Busy { load: 4.83, cores: 2 }),
     });
     view.fingerprint = Some(Fingerprint {
         digest: text("sha256:1b4f0e98"),
@@ -145,6 +147,7 @@ pub(crate) fn complete(mut view: View) -> View {
         what: text("round 1, control: launcher job"),
         began: Some(text("2026-11-29 11:02 UTC")),
         seconds: Some(123_456.0),
+        job: None,
     }];
     view.reproduce = vec![text("zephyr-ab run zephyr preset=light --repo . --base 8ae7a94f0c --head c0ffee1234")];
     view.queries =
@@ -157,6 +160,7 @@ pub(crate) fn complete(mut view: View) -> View {
         url: Some(text("https://ab.example/run/k7m1")),
     }];
     view.provenance = Provenance {
+        repository: Some(text("owner/name")),
         head: Some(text("c0ffee1234567890c0ffee1234567890c0ffee12")),
         merge_base: Some(text("8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99")),
         run: Some(text("zephyr-412-k7m2")),
@@ -164,6 +168,29 @@ pub(crate) fn complete(mut view: View) -> View {
         page: Some(text("https://ab.example/run/zephyr-412-k7m2")),
     };
     view.offers = vec![text("/ab-test zephyr explain <row>"), text("/ab-test zephyr rounds=+2")];
+    view
+}
+
+/// What is known of a run of this machine on the command line: the control failed twice, the treatment never ran.
+pub(crate) fn on_the_command_line(mut view: View) -> View {
+    let text = |s: &str| s.to_owned();
+    view.surface = Surface::CommandLine;
+    view.control.jobs = Vec::new();
+    for treatment in &mut view.treatments {
+        treatment.jobs = Vec::new();
+        treatment.started = Some(true);
+    }
+    for moment in &mut view.timeline {
+        moment.job = Some(Job { id: text("/local/zab-20261129T202850Z-8d10c1b5-r1.0-1"), url: None });
+    }
+    view.offers = Vec::new();
+    view.troubles = vec![Trouble {
+        arm: text("control"),
+        what: text("step guide exited with 1"),
+        times: 2,
+        said: vec![text("usage: bench.py"), text("name one step: `start`, @team | x")],
+    }];
+    view.control.errors = vec![text("round 1: step guide exited with 1"), text("  usage: bench.py")];
     view
 }
 

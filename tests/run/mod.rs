@@ -1,0 +1,7 @@
+//! `zephyr-ab run` in repositories made for it.
+
+mod answers;
+mod calibrated;
+mod commits;
+mod continued;
+mod refused;
