@@ -48,7 +48,7 @@ fn processes_that_a_step_leaves_are_killed_and_counted() {
     let world = world(forks, forks);
     let (ran, answer) = run(&world, &["rounds=1"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert_eq!(reason(&answer), ("inconclusive", "NO_CALIBRATION"));
+    assert_eq!(reason(&answer), ("inconclusive", "FAILED_STAGE"));
     for (trial, step) in measured(&world) {
         assert_eq!(step["exit"], json!({"code": 0}), "{trial}");
         assert!(step["left_behind"].as_u64().is_some_and(|left| left >= 3), "{trial}: {step}");
