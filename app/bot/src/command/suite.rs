@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
+use lab::scratch::Scratch;
 use suite::generation::{Generation, detect};
 use suite::{Backend, Resolved, Suite, SuiteRef, resolve};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
+use crate::world::Machine;
 
 /// Looks at suites.
 #[derive(Debug, clap::Args)]
@@ -56,7 +59,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let mut text = heading(&suite);
     if let Some(name) = &args.at {
-        text.push_str(&found(&suite, name, args)?);
+        text.push_str(&found(&suite, name, args, &world.machine)?);
     }
     let presets: Vec<Option<String>> = match &suite.presets[..] {
         [] => vec![None],
@@ -143,15 +146,16 @@ fn quoted(word: &str) -> String {
 }
 
 /// Which generation the commit has.
-fn found(suite: &Suite, name: &str, args: &CheckArgs) -> Result<String, Failure> {
+fn found(suite: &Suite, name: &str, args: &CheckArgs, machine: &Machine) -> Result<String, Failure> {
     let Backend::Iris(cluster) = &suite.backend else {
         return Err(Failure::Usage(
             "--at: this suite has no generations of a command line; its steps are the same at every commit".to_owned(),
         ));
     };
     let git = |error: lab::git::GitError| Failure::Usage(format!("--at {name}: {error}"));
-    let folder = tempfile::tempdir().map_err(anyhow::Error::from)?;
-    let mirror = lab::git::Mirror::open(folder.path(), &std::env::var_os("PATH").unwrap_or_default()).map_err(git)?;
+    let scratch =
+        Scratch::create(&machine.temp).with_context(|| format!("no temporary folder in {}", machine.temp.display()))?;
+    let mirror = lab::git::Mirror::open(&scratch.path().join("mirror"), &machine.path).map_err(git)?;
     let source = lab::git::Source::folder(&args.repo).map_err(git)?;
     mirror.fetch(&source).map_err(git)?;
     if let Ok(commit) = name.parse()
@@ -195,7 +199,13 @@ mod tests {
         use clap::Parser;
         let words = ["suite"].iter().chain(words);
         let line = Line::try_parse_from(words).map_err(|e| Failure::Usage(e.to_string()))?;
-        let (result, printed) = crate::world::tests::with_world(|world| run(&line.args, world));
+        let temp = tempfile::tempdir().unwrap();
+        let (result, printed) = crate::world::tests::with_world(|world| {
+            world.machine.path = std::env::var_os("PATH").unwrap();
+            world.machine.temp = temp.path().to_owned();
+            run(&line.args, world)
+        });
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0, "something was left behind");
         result.map(|_| printed)
     }
 
