@@ -4,10 +4,30 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{SuiteError, nearest, quoted};
+use crate::setup::Beside;
 use crate::suite::{LARGEST, Suite};
 
-/// The suites that the program brings along.
-const EMBEDDED: &[(&str, &str)] = &[("demo", include_str!("../../../config/suites/demo.toml"))];
+/// A suite that the program brings along.
+struct Embedded {
+    name: &'static str,
+    text: &'static str,
+    /// The files beside it.
+    files: &'static [(&'static str, &'static str)],
+}
+
+/// All of them.
+const EMBEDDED: &[Embedded] = &[
+    Embedded { name: "demo", text: include_str!("../../../config/suites/demo.toml"), files: &[] },
+    Embedded { name: "rig", text: include_str!("../../../config/suites/rig.toml"), files: &[] },
+    Embedded {
+        name: "zephyr",
+        text: include_str!("../../../config/suites/zephyr.toml"),
+        files: &[
+            ("setup/uv-sync.sh", include_str!("../../../config/suites/setup/uv-sync.sh")),
+            ("setup/runtime.sh", include_str!("../../../config/suites/setup/runtime.sh")),
+        ],
+    },
+];
 
 /// How a suite is meant: by its name, or by the path of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +109,9 @@ pub fn load(suite: &SuiteRef, folder: Option<&Path>) -> Result<Suite, LoadError>
                 }
                 return Ok(suite);
             }
-            let text = EMBEDDED.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
-            Ok(Suite::parse(&format!("{name}.toml"), text)?)
+            let of = EMBEDDED.iter().find(|suite| suite.name == name);
+            let (text, files) = of.map_or(("", &[][..]), |suite| (suite.text, suite.files));
+            Ok(Suite::parse_beside(&format!("{name}.toml"), text, Beside::Texts(files))?)
         }
     }
 }
@@ -100,7 +121,7 @@ pub fn load(suite: &SuiteRef, folder: Option<&Path>) -> Result<Suite, LoadError>
 /// # Errors
 /// A folder that cannot be read.
 pub fn names(folder: Option<&Path>) -> Result<Vec<String>, LoadError> {
-    let mut names: Vec<String> = EMBEDDED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut names: Vec<String> = EMBEDDED.iter().map(|suite| suite.name.to_owned()).collect();
     if let Some(folder) = folder {
         let unreadable = |error| LoadError::Unreadable { path: folder.display().to_string(), error };
         for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -126,5 +147,6 @@ fn read(path: &Path) -> Result<Suite, LoadError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, format!("not UTF-8: {error}")))
     })?;
-    Ok(Suite::parse(&path.display().to_string(), &text)?)
+    let beside = Beside::Folder(path.parent().unwrap_or(Path::new("")));
+    Ok(Suite::parse_beside(&path.display().to_string(), &text, beside)?)
 }

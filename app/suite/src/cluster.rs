@@ -6,8 +6,9 @@ use domain::bytesize::ByteSize;
 use regex::{Regex, RegexBuilder};
 
 use crate::error::{Problem, SuiteError, quoted};
-use crate::generation::{Generation, inner_path};
+use crate::generation::Generation;
 use crate::node::{Node, Table};
+use crate::setup::{Beside, Setup};
 use crate::unit::Duration;
 
 /// Everything about a cluster.
@@ -111,8 +112,8 @@ pub struct Launcher {
     pub run_tag: TagForm,
     /// Environment.
     pub env: BTreeMap<String, String>,
-    /// The script that prepares the job, a path beside the suite's file.
-    pub setup: Option<String>,
+    /// The scripts that prepare the job, and those that it starts.
+    pub setup: Setup,
 }
 
 /// How often a job is tried again.
@@ -159,7 +160,7 @@ pub(crate) fn is_variable(name: &str) -> bool {
 }
 
 impl Launcher {
-    pub(crate) fn read(node: &Node<'_>) -> Result<Self, SuiteError> {
+    pub(crate) fn read(node: &Node<'_>, beside: Beside<'_>) -> Result<Self, SuiteError> {
         let table = node.table(&[
             "cluster",
             "cpu",
@@ -199,7 +200,7 @@ impl Launcher {
                     })
                 })?
                 .unwrap_or_default(),
-            setup: table.read("setup", inner_path)?,
+            setup: table.read("setup", |n| Setup::read(n, beside))?.unwrap_or_default(),
         })
     }
 }

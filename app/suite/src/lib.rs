@@ -3,7 +3,7 @@
 //! [`catalogue`] finds a suite by its name or path, [`suite`] is the whole of it and reads its text; every [`error`] has
 //! file, line and key. [`parameter`] has the kinds of values, [`values`] those of one arm, [`preset`] named points,
 //! [`template`] command lines with places for them. A suite runs [`step`]s on this machine, or on a [`cluster`], where
-//! [`generation`] tells which command line a commit has. [`scope`] says how much of it a change needs, [`judging`] how
+//! [`generation`] tells which command line a commit has and [`setup`] has the scripts of its jobs. [`scope`] says how much of it a change needs, [`judging`] how
 //! it is judged, [`policy`] what may be spent; [`unit`] reads percentages and durations. [`resolve`] turns a request
 //! into what every arm runs.
 
@@ -18,6 +18,7 @@ pub mod policy;
 pub mod preset;
 pub mod resolve;
 pub mod scope;
+pub mod setup;
 pub mod step;
 pub mod suite;
 pub mod template;
@@ -27,4 +28,5 @@ pub mod values;
 pub use catalogue::{LoadError, SuiteRef, load, names};
 pub use error::{Problem, SuiteError};
 pub use resolve::{Arm, ResolveError, Resolved, ResolvedTreatment, resolve};
+pub use setup::Beside;
 pub use suite::{Backend, Suite};

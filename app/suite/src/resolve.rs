@@ -361,8 +361,8 @@ fn launcher(workload: &mut Workload, cluster: &Cluster, place: Option<&Place>) -
     workload.set(Field::Locality, place.map_or(Known::Unset, |place| Known::Set(Setting::text(place.name()))));
     workload.set_named("launcher_retries_preemption", Known::Set(Setting::whole(launcher.retries.preemption)))?;
     workload.set_named("launcher_retries_failure", Known::Set(Setting::whole(launcher.retries.failure)))?;
-    if let Some(setup) = &launcher.setup {
-        workload.set_named("launcher_setup", Known::Set(Setting::text(setup)))?;
+    if !launcher.setup.is_empty() {
+        workload.set_named("launcher_setup", Known::Set(launcher.setup.setting()))?;
     }
     for (name, value) in &launcher.env {
         workload.set_named(&format!("env.{name}"), Known::Set(Setting::text(value)))?;

@@ -17,6 +17,7 @@ use crate::parameter::{Kind, Parameter};
 use crate::policy::{Harness, Limits, Rerun};
 use crate::preset::{self, Preset};
 use crate::scope::Scope;
+use crate::setup::Beside;
 use crate::step::{self, Step};
 use crate::template::RUN_TAG;
 use crate::values::{self, Values};
@@ -96,11 +97,19 @@ const TAKEN: [&str; 3] = [RUN_TAG, "steps", "launcher_setup"];
 pub const LARGEST: usize = 1 << 20;
 
 impl Suite {
-    /// Reads a suite. `file` is what errors call it.
+    /// Reads a suite that needs no files beside its own. `file` is what errors call it.
     ///
     /// # Errors
     /// The first thing that is wrong, with file, line and key.
     pub fn parse(file: &str, text: &str) -> Result<Self, SuiteError> {
+        Self::parse_beside(file, text, Beside::NOTHING)
+    }
+
+    /// Reads a suite together with the files beside its own.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with file, line and key.
+    pub fn parse_beside(file: &str, text: &str, beside: Beside<'_>) -> Result<Self, SuiteError> {
         let source = Source { file, text };
         if text.len() > LARGEST {
             return Err(source.error(0, "", Problem::Unfit(format!("a suite has at most {LARGEST} bytes"))));
@@ -136,7 +145,7 @@ impl Suite {
             let node = root.need("steps", "what the benchmark runs, [[steps]] with name and argv")?;
             Backend::Local(step::read_all(node, &parameters)?)
         } else {
-            Backend::Iris(Box::new(cluster_of(&root, &parameters)?))
+            Backend::Iris(Box::new(cluster_of(&root, &parameters, beside)?))
         };
         let mode = if local { RoundMode::InTurn } else { RoundMode::Together };
         let judging = root.read("judging", |n| Judging::read(n, &parameters, mode))?.unwrap_or(Judging::new(mode));
@@ -230,7 +239,7 @@ fn parameters(node: &Node<'_>) -> Result<Vec<Parameter>, SuiteError> {
     Ok(all)
 }
 
-fn cluster_of(root: &Table<'_>, parameters: &[Parameter]) -> Result<Cluster, SuiteError> {
+fn cluster_of(root: &Table<'_>, parameters: &[Parameter], beside: Beside<'_>) -> Result<Cluster, SuiteError> {
     let localities = root.need("localities", "where compute goes, [[localities]] by the prefix of the sample")?;
     if !parameters.iter().any(|p| p.name == "sample" && p.kind == Kind::Text && !p.optional) {
         return Err(localities.unfit("localities need a parameter `sample` of the kind text that always has a value"));
@@ -243,7 +252,7 @@ fn cluster_of(root: &Table<'_>, parameters: &[Parameter]) -> Result<Cluster, Sui
     };
     Ok(Cluster {
         localities: cluster::localities(localities)?,
-        launcher: Launcher::read(root.need("launcher", "the job around the benchmark")?)?,
+        launcher: Launcher::read(root.need("launcher", "the job around the benchmark")?, beside)?,
         generations: generation::read_all(
             root.need("generations", "the command lines of the benchmark, [[generations]]")?,
             parameters,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use lab::scratch::Scratch;
 use suite::generation::{Generation, detect};
+use suite::setup::Script;
 use suite::{Backend, Resolved, Suite, SuiteRef, resolve};
 
 use crate::cli::World;
@@ -15,7 +16,7 @@ use crate::world::Machine;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab suite check my-suite.toml
-  zephyr-ab suite check zephyr.toml --at HEAD~3 --repo ../marin")]
+  zephyr-ab suite check zephyr --at HEAD~3 --repo ../marin")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -33,7 +34,7 @@ enum Action {
 #[command(after_help = "Examples:
   zephyr-ab suite check my-suite.toml
   zephyr-ab suite check demo
-  zephyr-ab suite check zephyr.toml --at HEAD~3 --repo ../marin")]
+  zephyr-ab suite check zephyr --at HEAD~3 --repo ../marin")]
 struct CheckArgs {
     /// The suite: a path that ends in .toml, or a name.
     #[arg(value_name = "FILE")]
@@ -77,7 +78,19 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
 fn heading(suite: &Suite) -> String {
     let summary = suite.summary.as_ref().map_or(String::new(), |text| format!("{text}\n"));
     let digest = suite.digest.as_str();
-    format!("{} ({}): {}\n{summary}sha256 {digest}\n", suite.name, suite.backend.word(), suite.title)
+    let scripts = match &suite.backend {
+        Backend::Iris(cluster) => setup(&cluster.launcher.setup),
+        Backend::Local(_) => String::new(),
+    };
+    format!("{} ({}): {}\n{summary}sha256 {digest}\n{scripts}", suite.name, suite.backend.word(), suite.title)
+}
+
+/// The scripts that prepare a job, each with the beginning of its digest.
+fn setup(setup: &suite::setup::Setup) -> String {
+    let shown = |scripts: &[Script]| scripts.iter().map(Script::shown).collect::<Vec<String>>().join(", ");
+    let lists = [("setup scripts", &setup.scripts), ("setup commands", &setup.commands)];
+    let lists = lists.iter().filter(|(_, scripts)| !scripts.is_empty());
+    lists.map(|(name, scripts)| format!("{name}: {}\n", shown(scripts))).collect()
 }
 
 /// The values of a preset, and one command line for each step or generation.
@@ -220,7 +233,8 @@ mod tests {
 
     #[test]
     fn a_suite_for_a_cluster() {
-        insta::assert_snapshot!(suite(&["check", &fixture("zephyr.toml")]).unwrap());
+        insta::assert_snapshot!(suite(&["check", "zephyr"]).unwrap());
+        insta::assert_snapshot!("the_suite_rig", suite(&["check", "rig"]).unwrap());
     }
 
     #[test]
@@ -251,13 +265,13 @@ mod tests {
         let file = folder.path().join("experiments/datakit/zephyr_benchmark.py");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         git(folder.path(), &["init", "--quiet"]);
-        for text in ["nothing", "\"--first-stage\" \"--last-stage\"", "\"--target\""] {
+        for text in ["nothing", "\"--first-stage\" \"--last-stage\"", "\"--target\" \"--dedup-cc-max-iterations\""] {
             std::fs::write(&file, text).unwrap();
             git(folder.path(), &["add", "."]);
             git(folder.path(), &["commit", "--quiet", "-m", "x"]);
         }
         let repo = folder.path().to_str().unwrap();
-        let at = |name: &str| suite(&["check", &fixture("zephyr.toml"), "--at", name, "--repo", repo]);
+        let at = |name: &str| suite(&["check", "zephyr", "--at", name, "--repo", repo]);
         assert!(at("HEAD").unwrap().contains(" has the command line target\n"));
         assert!(at("HEAD~1").unwrap().contains(" has the command line range\n"));
         assert!(at("HEAD~2").unwrap_err().to_string().ends_with("unknown command line; known are target, range"));

@@ -1,20 +1,24 @@
 //! Every kind of error, with file, line and key.
 
-use suite::Suite;
+use suite::{Suite, SuiteError};
 
-use crate::{LOCAL, ZEPHYR};
+use crate::{LOCAL, SCRIPTS, ZEPHYR};
+
+fn parse(text: &str) -> Result<Suite, SuiteError> {
+    Suite::parse_beside("s.toml", text, SCRIPTS)
+}
 
 /// The error without the text between two others.
 fn without(text: &str, from: &str, to: &str) -> String {
     let (start, end) = (text.find(from).expect(from), text.find(to).expect(to));
-    let error = Suite::parse("s.toml", &format!("{}{}", &text[..start], &text[end..])).map(drop).expect_err(from);
+    let error = parse(&format!("{}{}", &text[..start], &text[end..])).map(drop).expect_err(from);
     format!("without {from:?}\n    {error}")
 }
 
 /// The error after replacing one text by another.
 fn after(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from:?} is not in the file");
-    let error = Suite::parse("s.toml", &text.replacen(from, to, 1)).map(drop).expect_err(to);
+    let error = parse(&text.replacen(from, to, 1)).map(drop).expect_err(to);
     format!("{from:?} -> {to:?}\n    {error}")
 }
 
@@ -148,7 +152,12 @@ fn values_that_are_not_allowed() {
                 ("priority    = \"batch\"", "priority    = \"bach\""),
                 ("chars = \"a-z0-9\"", "chars = \"a-Z\""),
                 ("length = 12", "length = 3"),
-                ("setup/uv-sync.sh", "../uv-sync.sh"),
+                ("[\"setup/uv-sync.sh\"]", "[\"../uv-sync.sh\"]"),
+                ("[\"setup/uv-sync.sh\"]", "[\"setup/uv-snyc.sh\"]"),
+                ("[\"setup/uv-sync.sh\"]", "[\"setup/uv-sync.sh\", \"setup/uv-sync.sh\"]"),
+                ("scripts = [", "script = ["),
+                ("{ scripts = [\"setup/uv-sync.sh\"], ", "{ "),
+                ("[\"setup/uv-sync.sh\"], commands", "\"setup/uv-sync.sh\", commands"),
                 ("file = \"experiments/datakit/zephyr_benchmark.py\"", "file = \"/etc/passwd\""),
                 ("\"exact..exact\" =", "\"exact\" ="),
                 ("cannot = [\"source_fraction\", \"cc_iterations\"]", "cannot = [\"source_fraction\"]"),
@@ -218,7 +227,7 @@ fn what_stands_twice() {
                     ("id   = \"range\"", "id   = \"target\""),
                     ("gs://marin-us-central1/", "gs://marin-eu-west4/"),
                     ("alias = \"target\"", "alias = \"sample\""),
-                    ("optional = true }", "optional = true, default = 0.5 }"),
+                    ("optional = true, help = \"share", "optional = true, default = 0.5, help = \"share"),
                     ("source_fraction = 0.1,", "source_fraction = 0.1, sources = [\"a\"],"),
                 ]
             ),

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use suite::Suite;
 
-use crate::{LOCAL, ZEPHYR};
+use crate::{LOCAL, SCRIPTS, ZEPHYR};
 
 /// One line, with the file, a line that the file has, and a message.
 fn check(text: &str) -> Result<(), TestCaseError> {
-    if let Err(error) = Suite::parse("s.toml", text) {
+    if let Err(error) = Suite::parse_beside("s.toml", text, SCRIPTS) {
         let lines = text.split('\n').count();
         prop_assert!((1..=lines).contains(&error.line), "line {} of {lines}", error.line);
         let shown = error.to_string();

@@ -6,15 +6,20 @@
 mod errors;
 mod hostile;
 mod request;
+mod setup;
+mod shipped;
 mod whole;
 
-/// The example of a suite for a cluster.
-const ZEPHYR: &str = include_str!("zephyr.toml");
+/// The program's own suite for a cluster, which has everything that such a suite may have.
+const ZEPHYR: &str = include_str!("../../../../config/suites/zephyr.toml");
+/// Texts for the scripts that it names.
+const SCRIPTS: suite::Beside<'static> =
+    suite::Beside::Texts(&[("setup/uv-sync.sh", "uv sync\n"), ("setup/runtime.sh", "uv pip install a\n")]);
 /// A suite for this machine with everything that such a suite may have.
 const LOCAL: &str = include_str!("local.toml");
 
 fn zephyr() -> suite::Suite {
-    suite::Suite::parse("zephyr.toml", ZEPHYR).unwrap()
+    suite::load(&"zephyr".into(), None).unwrap()
 }
 
 fn local() -> suite::Suite {

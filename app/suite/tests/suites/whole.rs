@@ -7,6 +7,7 @@ use suite::cluster::{Place, place_of};
 use suite::judging::{Factor, HostClass, MemoryLimit};
 use suite::parameter::{Kind, Value};
 use suite::policy::{Notify, OnPush};
+use suite::setup::Script;
 use suite::unit::Duration;
 use suite::{Backend, Suite};
 
@@ -18,7 +19,7 @@ fn cluster(suite: &Suite) -> &suite::cluster::Cluster {
 }
 
 #[test]
-fn parameters_of_the_example() {
+fn parameters_of_zephyr() {
     let suite = zephyr();
     assert_eq!(
         (suite.name.as_str(), suite.title.as_str(), suite.backend.word()),
@@ -48,7 +49,7 @@ fn parameters_of_the_example() {
 }
 
 #[test]
-fn presets_of_the_example() {
+fn presets_of_zephyr() {
     let suite = zephyr();
     let light = suite.preset("light").unwrap();
     assert!(light.default && !suite.preset("full").unwrap().default);
@@ -71,7 +72,7 @@ fn presets_of_the_example() {
 }
 
 #[test]
-fn cluster_of_the_example() {
+fn cluster_of_zephyr() {
     let suite = zephyr();
     let cluster = cluster(&suite);
     let at = |sample: &str| place_of(&cluster.localities, sample).cloned();
@@ -87,7 +88,10 @@ fn cluster_of_the_example() {
     assert_eq!((launcher.retries.preemption, launcher.retries.failure), (1000, 0));
     assert_eq!((launcher.run_tag.chars.len(), launcher.run_tag.length), (36, 12));
     assert_eq!(launcher.env.len(), 3);
-    assert_eq!(launcher.setup.as_deref(), Some("setup/uv-sync.sh"));
+    let paths = |scripts: &[Script]| scripts.iter().map(|s| s.path.clone()).collect::<Vec<_>>().join(" ");
+    assert_eq!(paths(&launcher.setup.scripts), "setup/uv-sync.sh");
+    assert_eq!(paths(&launcher.setup.commands), "setup/uv-sync.sh setup/runtime.sh");
+    assert!(launcher.setup.scripts[0].text.contains("uv sync $frozen"));
     let ids: Vec<&str> = cluster.generations.iter().map(|g| g.id.as_str()).collect();
     assert_eq!(ids, ["target", "range"]);
     let metrics = &cluster.metrics;
@@ -103,10 +107,10 @@ fn cluster_of_the_example() {
 }
 
 #[test]
-fn policies_of_the_example() {
+fn policies_of_zephyr() {
     let suite = zephyr();
     let harness = suite.harness.as_ref().unwrap();
-    assert_eq!((harness.paths.len(), harness.policy), (2, HarnessPolicy::Control));
+    assert_eq!((harness.paths.len(), harness.policy), (3, HarnessPolicy::Control));
     let limits = &suite.limits;
     assert_eq!((limits.confirm_above, limits.replaced_rounds), (Some(40.0), Some(3)));
     assert_eq!(
@@ -131,14 +135,14 @@ fn policies_of_the_example() {
 }
 
 #[test]
-fn scope_of_the_example() {
+fn scope_of_zephyr() {
     let suite = zephyr();
     let needed = |paths: &[&str]| suite.scope.of(paths.iter().copied());
     let stages = |paths: &[&str]| needed(paths).stages.map(|value| value.to_string());
     assert!(needed(&["README.md", "docs/a/b.txt", "lib/x/tests/a.py", "a_test.py"]).is_trivial());
     assert!(needed(&[]).is_trivial());
     assert_eq!(stages(&["lib/x/tokenize/a.py", "x.md"]).as_deref(), Some("tokenize..tokenize"));
-    assert_eq!(stages(&["a/tokenize/a.py", "a/fuzzy/b.py"]).as_deref(), Some("tokenize..fuzzy"));
+    assert_eq!(stages(&["a/tokenize/a.py", "a/deduplication/fuzzy_minhash.py"]).as_deref(), Some("tokenize..minhash"));
     let pool = needed(&["lib/zephyr/src/zephyr/coordinator.py"]);
     assert_eq!((pool.classes[0].0.as_str(), pool.min_concurrency), ("topology", Some(8)));
     let shuffle = needed(&["lib/zephyr/src/zephyr/spill_merge.py"]);
@@ -166,7 +170,7 @@ fn the_suites_of_the_program_and_those_of_a_folder() {
     assert!(load("wrong").unwrap_err().to_string().ends_with("has the name of its suite"));
     assert_eq!(
         load("wrods").unwrap_err().to_string(),
-        "there is no suite \"wrods\"; known are demo, words, wrong; nearest: words; a path must end in .toml"
+        "there is no suite \"wrods\"; known are demo, rig, words, wrong, zephyr; nearest: words; a path must end in .toml"
     );
     assert!(load("../words").is_err());
     assert!(load("absent.toml").unwrap_err().to_string().starts_with("absent.toml: cannot be read"));
