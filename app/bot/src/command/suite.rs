@@ -90,7 +90,7 @@ fn setup(setup: &suite::setup::Setup) -> String {
     let shown = |scripts: &[Script]| scripts.iter().map(Script::shown).collect::<Vec<String>>().join(", ");
     let lists = [("setup scripts", &setup.scripts), ("setup commands", &setup.commands)];
     let lists = lists.iter().filter(|(_, scripts)| !scripts.is_empty());
-    lists.map(|(name, scripts)| format!("{name}: {}\n", shown(scripts))).collect()
+    lists.fold(String::new(), |text, (name, scripts)| format!("{text}{name}: {}\n", shown(scripts)))
 }
 
 /// The values of a preset, and one command line for each step or generation.
