@@ -45,7 +45,7 @@ pub struct Machine {
 
 /// Values that must not be written anywhere.
 #[derive(Clone, Default)]
-pub struct Secrets(Vec<String>);
+pub struct Secrets(Vec<(String, String)>);
 
 /// Parts of the names of variables whose values are secrets.
 const SECRET_NAMES: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PRIVATE_KEY", "API_KEY", "CREDENTIAL"];
@@ -55,13 +55,20 @@ impl Secrets {
     #[must_use]
     pub fn of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
         let secret = |name: &str| SECRET_NAMES.iter().any(|part| name.to_uppercase().contains(part));
-        Self(variables.into_iter().filter(|(name, _)| secret(name)).map(|(_, value)| value.to_owned()).collect())
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Self(variables.into_iter().filter(|(name, _)| secret(name)).map(own).collect())
     }
 
     /// The values.
     #[must_use]
     pub fn values(&self) -> Vec<&str> {
-        self.0.iter().map(String::as_str).collect()
+        self.0.iter().map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 

@@ -13,6 +13,8 @@ pub mod state;
 
 use serde::Serialize;
 
+use crate::steps::Coarser;
+
 pub use answer::{Answer, Block, Kind, Span};
 pub use arms::{Control, Difference, Job, Output, Treatment};
 pub use facts::{
@@ -57,6 +59,9 @@ pub struct View {
     pub calibration: Option<Calibrated>,
     /// Rounds and looks.
     pub rounds: Rounds,
+    /// Why rows could not be told apart as finely as the suite's rule says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarser: Option<Coarser>,
     /// What happened on the machines; `None` where nobody reported.
     pub infrastructure: Option<Infrastructure>,
     /// Steps that did not end well, the control's first.
@@ -96,6 +101,7 @@ impl View {
             context: Vec::new(),
             calibration: None,
             rounds: Rounds::default(),
+            coarser: None,
             infrastructure: None,
             troubles: Vec::new(),
             averages: Vec::new(),

@@ -9,13 +9,16 @@ use domain::ids::{ArmName, RunId};
 use domain::plan::Plan;
 use domain::ports::{Counted, How, Look, LookKind};
 use domain::rounds::TrialName;
+use domain::steps::Coarser;
+use lab::iris::rules::Rules;
 use serde_json::{Value, json};
 use stats::case::Confirmation;
 use stats::{Arm, Calibration, Case, Config, Event, Reason, Trial};
 
 use crate::bundle::{Bundle, ENDING, LOOKS, PLAN, TRIALS};
+use crate::conditions::{Condition, condition};
 use crate::error::EvidenceError;
-use crate::trials::{Broken, Seen, seen};
+use crate::trials::{All, Broken, Seen, all};
 
 /// The case of a folder at a look, and what was found on the way.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub struct Gathered {
     pub problems: Vec<Vec<String>>,
     /// The trials that count, by name, and the rounds that they count in: of all runs.
     pub counted: Vec<TrialName>,
+    /// Why rows are coarser than the suite's rule, where they are.
+    pub coarser: Option<Coarser>,
 }
 
 /// Makes the case of a look: rounds in the order of the plan, those of earlier runs first.
@@ -40,11 +45,12 @@ pub fn gather(bundle: &Bundle, look: &Look) -> Result<Gathered, EvidenceError> {
     let comparisons = comparisons(plan)?;
     let mut arms: Vec<Side> = plan.treatments().into_iter().map(|name| Side::new(name, look)).collect();
     let (mut rounds, mut counted, mut earlier) = (Vec::new(), Vec::new(), 0);
+    let all = all(bundle);
     for run in bundle.runs() {
         let own = run.plan.run == plan.run;
         let look = if own { look } else { final_look(run)? };
         earlier += if own { 0 } else { look.rounds.len() };
-        let trials = Index::of(run);
+        let trials = Index::of(&all, &run.plan.run);
         trials.check(look)?;
         for round in &look.rounds {
             rounds.extend(trials.round(&run.plan.run, *round, &mut arms, &mut counted));
@@ -55,12 +61,14 @@ pub fn gather(bundle: &Bundle, look: &Look) -> Result<Gathered, EvidenceError> {
         let problem = format!("counts {} rounds of earlier runs, of which there are {earlier}", plan.earlier_rounds);
         return Err(EvidenceError::file(PLAN, problem));
     }
-    let (config, calibration) = settings(plan, look, (earlier + look.rounds.len()) as u64)?;
+    let (mut config, calibration) = settings(plan, look, (earlier + look.rounds.len()) as u64)?;
+    config.paths_only.extend(all.paths_only.iter().cloned());
+    let calibration = if fits_calibration(&all, &counted) { calibration } else { Calibration::default() };
     let problems = arms.iter().map(|side| side.problems.clone()).collect();
     let named = arms.into_iter().zip(&comparisons).map(|(side, comparison)| side.arm(comparison, look)).collect();
     let case = domain::case::case(config, calibration, named, Trials::Paired(rounds))
         .map_err(|e| EvidenceError::file(PLAN, e))?;
-    Ok(Gathered { case, comparisons, problems, counted })
+    Ok(Gathered { case, comparisons, problems, counted, coarser: all.coarser })
 }
 
 fn check(plan: &Plan, look: &Look) -> Result<(), EvidenceError> {
@@ -134,6 +142,8 @@ fn settings(plan: &Plan, look: &Look, rounds: u64) -> Result<(Config, Calibratio
 struct Side {
     name: ArmName,
     decided: bool,
+    /// What was unequal, which comes before everything that went wrong.
+    unequal: Option<Reason>,
     broken: Option<Reason>,
     problems: Vec<String>,
     /// By run, round and replacement: what happened in one of them is told together.
@@ -143,12 +153,19 @@ struct Side {
 impl Side {
     fn new(name: ArmName, look: &Look) -> Self {
         let decided = look.decided.iter().any(|decided| decided.treatment == name);
-        Self { name, decided, broken: None, problems: Vec::new(), outside: BTreeMap::new() }
+        Self { name, decided, unequal: None, broken: None, problems: Vec::new(), outside: BTreeMap::new() }
     }
 
     fn breaks(&mut self, reason: Reason, problem: &str) {
         if !self.decided {
             self.broken = self.broken.or(Some(reason));
+        }
+        self.problems.push(problem.to_owned());
+    }
+
+    fn unequal(&mut self, reason: Reason, problem: &str) {
+        if !self.decided {
+            self.unequal = self.unequal.or(Some(reason));
         }
         self.problems.push(problem.to_owned());
     }
@@ -161,6 +178,7 @@ impl Side {
     fn arm(self, comparison: &Comparison, look: &Look) -> (ArmName, Arm) {
         let mut arm = Arm { confirmations: self.outside.into_values().collect(), ..Arm::default() };
         comparison.apply(&mut arm);
+        arm.blocked = arm.blocked.or(self.unequal);
         let decided = look.decided.iter().find(|decided| decided.treatment == self.name);
         arm.decided = decided.map(|decided| (decided.verdict, decided.reason));
         if let LookKind::Blocked(reason) = look.kind {
@@ -171,20 +189,40 @@ impl Side {
     }
 }
 
+/// Whether the calibration is of the kind of machine that the controls ran on; nothing is said against one whose kind
+/// is not known.
+fn fits_calibration(all: &All<'_>, counted: &[TrialName]) -> bool {
+    let Some(calibrated) = all.rules.as_ref().and_then(|rules| rules.calibrated_host.as_deref()) else { return true };
+    let mut controls =
+        all.trials.iter().filter(|seen| seen.fate.role == Role::Control && counted.contains(&seen.fate.name));
+    controls.all(|seen| seen.cluster().is_some_and(|facts| facts.hosts.iter().all(|host| host == calibrated)))
+}
+
 /// The trials of one run, to be found.
 struct Index<'a> {
-    by_name: BTreeMap<&'a TrialName, Seen<'a>>,
+    by_name: BTreeMap<&'a TrialName, &'a Seen<'a>>,
     by_place: BTreeMap<(Counted, &'a Role), &'a TrialName>,
+    rules: Option<&'a Rules>,
 }
 
 impl<'a> Index<'a> {
-    fn of(run: &'a Bundle) -> Self {
-        let by_name: BTreeMap<_, _> = seen(run).into_iter().map(|seen| (&seen.fate.name, seen)).collect();
-        let by_place = run.fates.iter().map(|fate| {
-            let round = Counted { round: fate.name.round, replacement: fate.name.replacement };
-            ((round, &fate.role), &fate.name)
+    fn of(all: &'a All<'a>, run: &RunId) -> Self {
+        let of_run = || all.trials.iter().filter(|seen| seen.fate.name.run == *run);
+        let by_name: BTreeMap<_, _> = of_run().map(|seen| (&seen.fate.name, seen)).collect();
+        let by_place = of_run().map(|seen| {
+            let name = &seen.fate.name;
+            ((Counted { round: name.round, replacement: name.replacement }, &seen.fate.role), name)
         });
-        Self { by_place: by_place.collect(), by_name }
+        Self { by_place: by_place.collect(), by_name, rules: all.rules.as_ref() }
+    }
+
+    /// What is unequal between the control and the treatment of a round.
+    fn condition(&self, round: Counted, role: &Role) -> Option<Condition> {
+        let facts = |role: &Role| {
+            let name = self.by_place.get(&(round, role))?;
+            self.by_name.get(*name)?.cluster()
+        };
+        condition(self.rules?, facts(&Role::Control)?, facts(role)?)
     }
 
     /// That a look names no round and no trial of which nothing is written.
@@ -229,7 +267,18 @@ impl<'a> Index<'a> {
             let role = Role::Treatment(side.name.clone());
             match self.trial(round, &role) {
                 None if side.decided => treatments.push((None, None)),
-                Some((name, Ok(trial))) => treatments.push((Some(name), Some(trial))),
+                Some((name, Ok(trial))) => match self.condition(round, &role) {
+                    Some(Condition::Apart(why)) => {
+                        side.problems.push(format!("{}: {why}", place(&role)));
+                        treatments.push((Some(name), None));
+                    }
+                    found => {
+                        if let Some(Condition::Unequal(reason, why)) = found {
+                            side.unequal(reason, &format!("{}: {why}", place(&role)));
+                        }
+                        treatments.push((Some(name), Some(trial)));
+                    }
+                },
                 other => {
                     let Broken { reason, problem } =
                         other.map_or_else(missing, |(_, trial)| trial.err().unwrap_or_else(missing));

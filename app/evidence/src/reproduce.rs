@@ -27,6 +27,9 @@ const NO_KEYS: [&str; 12] = [
 /// The treatment that runs the head as it is; a request cannot declare it.
 const HEAD: &str = "head";
 
+/// What every treatment declares where each arm runs its own benchmark: a key of the request, not of a treatment.
+const HARNESS: &str = "harness";
+
 /// What a workload has set, by the order of the names.
 pub(crate) fn set(workload: &domain::workload::Workload) -> Vec<(String, Setting)> {
     let written = serde_json::to_value(workload).unwrap_or_default();
@@ -59,6 +62,9 @@ pub(crate) fn lines(plan: &Plan) -> Vec<String> {
     if let Some(Value::String(word)) = plan.judging.get("normalize").filter(|word| *word != "auto") {
         words.push(quoted(&format!("normalize={word}")));
     }
+    if plan.arms.treatments().iter().any(|other| other.declared.entries().any(|(key, _)| key == HARNESS)) {
+        words.push(format!("{HARNESS}=head"));
+    }
     words.push(format!("control={}", plan.arms.control()));
     let as_it_is = |treatment: &&Treatment| treatment.name.as_str() == HEAD;
     words.extend(plan.arms.treatments().iter().filter(|other| !as_it_is(other)).map(treatment));
@@ -76,7 +82,8 @@ pub(crate) fn lines(plan: &Plan) -> Vec<String> {
 
 fn treatment(treatment: &Treatment) -> String {
     let mut parts = vec![format!("treatment={}@{}", treatment.name, treatment.commit)];
-    parts.extend(treatment.declared.entries().map(|(key, value)| format!("{key}={value}")));
+    let declared = treatment.declared.entries().filter(|(key, _)| key != HARNESS);
+    parts.extend(declared.map(|(key, value)| format!("{key}={value}")));
     quoted(&parts.join(","))
 }
 

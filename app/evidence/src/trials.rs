@@ -1,7 +1,13 @@
 //! The trials of a folder, their answers read as rows.
 
+use domain::arms::Role;
+use domain::ids::RunId;
+use domain::plan::Plan;
 use domain::ports::{Discard, Fate, TrialFate};
-use lab::assemble::{AssembleError, LocalTrial, in_words};
+use domain::steps::Coarser;
+use lab::assemble::cluster::{self, ClusterTrial, Facts, Unusable};
+use lab::assemble::{AssembleError, Measured, in_words};
+use lab::iris::rules::Rules;
 use lab::supervisor::Exit;
 use stats::{Event, Reason, Trial};
 
@@ -22,7 +28,7 @@ pub struct Seen<'a> {
     /// What became of it.
     pub fate: &'a TrialFate,
     /// Its answers; `None` where it said nothing that counts.
-    pub answers: Option<Result<LocalTrial, Broken>>,
+    pub answers: Option<Result<Measured, Broken>>,
 }
 
 impl Seen<'_> {
@@ -41,14 +47,111 @@ impl Seen<'_> {
             (_, Err(broken)) => Some(Err(broken)),
         }
     }
+
+    /// What is known of it, where it ran on a cluster.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&Facts> {
+        self.answers.as_ref()?.as_ref().ok()?.cluster.as_ref()
+    }
+}
+
+/// The trials of a folder: of the run and of those that it continues, read together, because a row is resolved as finely
+/// as all of them allow.
+#[derive(Clone, Debug)]
+pub struct All<'a> {
+    /// Every trial, those of earlier runs first, each run's in the order in which its fates were known.
+    pub trials: Vec<Seen<'a>>,
+    /// How answers of a cluster become rows; `None` for trials on this machine.
+    pub rules: Option<Rules>,
+    /// Why rows are coarser than the suite's rule, where they are.
+    pub coarser: Option<Coarser>,
+    /// Rows whose items and bytes count output paths.
+    pub paths_only: Vec<String>,
+}
+
+impl<'a> All<'a> {
+    /// The trials of one run.
+    pub fn of<'s>(&'s self, run: &'s RunId) -> impl Iterator<Item = &'s Seen<'a>> {
+        self.trials.iter().filter(move |seen| seen.fate.name.run == *run)
+    }
+}
+
+/// Reads every trial of a folder.
+#[must_use]
+pub fn all(bundle: &Bundle) -> All<'_> {
+    let said = |fate: &TrialFate| matches!(fate.fate, Fate::Counted | Fate::Failed(_));
+    let fates: Vec<(&Bundle, &TrialFate)> =
+        bundle.runs().flat_map(|run| run.fates.iter().map(move |fate| (run, fate))).collect();
+    match rules(&bundle.plan) {
+        None => {
+            let read = |run: &Bundle, fate: &TrialFate| {
+                lab::assemble::local(run.answers(fate)).map(Measured::from).map_err(|e| broken(&e))
+            };
+            let trials =
+                fates.into_iter().map(|(run, fate)| Seen { fate, answers: said(fate).then(|| read(run, fate)) });
+            All { trials: trials.collect(), rules: None, coarser: None, paths_only: Vec::new() }
+        }
+        Some(Err(problem)) => {
+            let broken = Broken { reason: Reason::SchemaDrift, problem };
+            let trials =
+                fates.into_iter().map(|(_, fate)| Seen { fate, answers: said(fate).then(|| Err(broken.clone())) });
+            All { trials: trials.collect(), rules: None, coarser: None, paths_only: Vec::new() }
+        }
+        Some(Ok(rules)) => on_cluster(fates, rules, said),
+    }
 }
 
 /// Every trial of a run, in the order in which its fate was known.
 #[must_use]
 pub fn seen(bundle: &Bundle) -> Vec<Seen<'_>> {
-    let read = |fate: &TrialFate| lab::assemble::local(bundle.answers(fate)).map_err(|e| broken(&e));
-    let said = |fate: &TrialFate| matches!(fate.fate, Fate::Counted | Fate::Failed(_));
-    bundle.fates.iter().map(|fate| Seen { fate, answers: said(fate).then(|| read(fate)) }).collect()
+    let All { trials, .. } = all(bundle);
+    trials.into_iter().filter(|seen| seen.fate.name.run == bundle.plan.run).collect()
+}
+
+/// The rules of a plan whose trials run on a cluster.
+fn rules(plan: &Plan) -> Option<Result<Rules, String>> {
+    let launch = plan.launches.get("control")?;
+    launch.get("rules")?;
+    Some(lab::iris::launch_of(plan, &Role::Control).map(|launch| launch.rules))
+}
+
+fn on_cluster<'a>(fates: Vec<(&'a Bundle, &'a TrialFate)>, rules: Rules, said: impl Fn(&TrialFate) -> bool) -> All<'a> {
+    let read: Vec<(&TrialFate, Option<Result<ClusterTrial, Unusable>>)> = fates
+        .into_iter()
+        .map(|(run, fate)| (fate, said(fate).then(|| cluster::read(run.answers(fate), &rules))))
+        .collect();
+    // What a failed trial measured before it failed is shown, and does not decide how finely the others are told apart.
+    let whole = |(fate, trial): &'_ (&TrialFate, Option<Result<ClusterTrial, Unusable>>)| {
+        fate.fate == Fate::Counted && matches!(trial, Some(Ok(_)))
+    };
+    let counted: Vec<&ClusterTrial> =
+        read.iter().filter(|one| whole(one)).filter_map(|(_, trial)| trial.as_ref()?.as_ref().ok()).collect();
+    let (rows, coarser) = cluster::rows(&counted, &rules);
+    let mut rows = rows.into_iter();
+    let mut paths_only: Vec<String> = Vec::new();
+    let mut trials = Vec::new();
+    for one in &read {
+        let (fate, trial) = one;
+        let unusable = |e: &Unusable| Broken { reason: e.reason, problem: e.problem.clone() };
+        let answers = match trial {
+            None => None,
+            Some(Err(error)) => Some(Err(unusable(error))),
+            Some(Ok(trial)) if whole(one) => match rows.next() {
+                Some(Ok(rows)) => {
+                    paths_only.extend(rows.paths_only);
+                    let cluster = Some(trial.facts.clone());
+                    Some(Ok(Measured { trial: rows.trial, cluster, ..Measured::default() }))
+                }
+                Some(Err(error)) => Some(Err(unusable(&error))),
+                None => None,
+            },
+            Some(Ok(trial)) => Some(Ok(Measured { cluster: Some(trial.facts.clone()), ..Measured::default() })),
+        };
+        trials.push(Seen { fate, answers });
+    }
+    paths_only.sort();
+    paths_only.dedup();
+    All { trials, rules: Some(rules), coarser, paths_only }
 }
 
 /// Lines of a log that are shown.

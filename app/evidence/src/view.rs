@@ -19,7 +19,7 @@ use stats::{Event, Reading};
 use crate::bundle::Bundle;
 use crate::judge::Judgment;
 use crate::reproduce;
-use crate::trials::{Seen, bad, seen};
+use crate::trials::{self, Seen, bad};
 
 /// What the jobs of this machine begin with: its processes have no names that anybody could look up.
 const LOCAL: &str = "/local/";
@@ -28,10 +28,11 @@ const LOCAL: &str = "/local/";
 #[must_use]
 pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> View {
     let plan = &bundle.plan;
-    let all: Vec<Seen<'_>> = bundle.runs().flat_map(seen).collect();
+    let read = trials::all(bundle);
+    let all = &read.trials[..];
     let mut view = match judgment {
         Some(judgment) => judged(plan, judgment),
-        None => unjudged(plan, &all),
+        None => unjudged(plan, all),
     };
     // No plan comes from a forge: whoever reads this started it on a command line.
     view.surface = Surface::CommandLine;
@@ -46,15 +47,15 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.control.sha = Some(plan.arms.control().to_string());
     view.control.base_ref = Some(origin.base.clone()).filter(|base| !base.is_empty());
     view.control.behind = origin.behind;
-    view.control.jobs = jobs(&all, &Role::Control, judgment);
-    view.control.outputs = outputs(&all, &Role::Control, judgment);
+    view.control.jobs = jobs(all, &Role::Control, judgment);
+    view.control.outputs = outputs(all, &Role::Control, judgment);
     view.control.errors = errors(bundle, &Role::Control);
     for (shown, treatment) in view.treatments.iter_mut().zip(plan.arms.treatments()) {
         let role = Role::Treatment(treatment.name.clone());
         shown.name = treatment.name.to_string();
         shown.sha = Some(treatment.commit.to_string());
-        shown.jobs = jobs(&all, &role, judgment);
-        shown.outputs = outputs(&all, &role, judgment);
+        shown.jobs = jobs(all, &role, judgment);
+        shown.outputs = outputs(all, &role, judgment);
         shown.errors = errors(bundle, &role);
         shown.started = Some(all.iter().any(|seen| seen.fate.role == role && started(seen.fate)));
     }
@@ -62,6 +63,7 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         compared(&mut view, plan, judgment);
     }
     view.context = context(plan);
+    view.coarser = read.coarser.clone().filter(|_| judgment.is_some());
     view.rounds.planned = Some(plan.rounds());
     view.rounds.looks.clone_from(&plan.looks);
     let declared =
@@ -70,7 +72,7 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.calibration = calibration(plan, view.calibration);
     let before = bundle.earlier.iter().filter_map(|run| run.ending.as_ref());
     let replaced = before.chain([ending]).map(|ending| u64::from(ending.replaced)).sum();
-    view.infrastructure = Some(infrastructure(plan, &all, replaced));
+    view.infrastructure = Some(infrastructure(plan, all, replaced));
     view.troubles = plan.roles().iter().flat_map(|role| troubles(bundle, role)).collect();
     view.timeline = all.iter().filter_map(moment).collect();
     view.reproduce = reproduce::lines(plan);
@@ -228,20 +230,60 @@ fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructur
     let arms = plan.roles().into_iter().map(|role| {
         let mut counts: BTreeMap<Happening, u64> = BTreeMap::new();
         let mut hosts = BTreeSet::new();
+        let mut peak_task_mib = None;
         for seen in all.iter().filter(|seen| seen.fate.role == role) {
             for (what, times) in happenings(seen) {
                 *counts.entry(what).or_default() += times;
             }
             let loads = seen.answers.iter().flatten().filter_map(|answers| answers.load.as_ref());
             hosts.extend(loads.filter_map(|load| load.host.class()));
+            if let Some(facts) = seen.cluster() {
+                hosts.extend(facts.hosts.iter().cloned());
+                peak_task_mib = peak_task_mib.max(facts.peak_task_mib);
+                if facts.retried_shards > 0 {
+                    *counts.entry(Happening::Retry).or_default() += facts.retried_shards;
+                }
+            }
         }
         ArmFacts {
             arm: role.to_string(),
             happened: counts.into_iter().collect(),
             host_classes: hosts.into_iter().collect(),
+            peak_task_mib,
         }
     });
-    Infrastructure { arms: arms.collect(), replaced_rounds: Some(replaced), priority: None, busy: busy(all) }
+    Infrastructure {
+        arms: arms.collect(),
+        replaced_rounds: Some(replaced),
+        priority: priority(plan, all),
+        busy: busy(all),
+        remarks: remarks(all),
+    }
+}
+
+/// The priority in force, and the one that was asked for where that is another.
+fn priority(plan: &Plan, all: &[Seen<'_>]) -> Option<String> {
+    let in_force: BTreeSet<&str> = all.iter().filter_map(|seen| seen.cluster()?.priority.as_deref()).collect();
+    if in_force.is_empty() {
+        return None;
+    }
+    let said = in_force.iter().copied().collect::<Vec<_>>().join(" and ");
+    let asked = plan.launches.get("control").and_then(|launch| launch.get("priority")?.as_str());
+    Some(match asked {
+        Some(asked) if !in_force.contains(asked) => format!("{said}, asked for {asked}"),
+        _ => said,
+    })
+}
+
+/// What the trials say of how they were collected, alike things once.
+fn remarks(all: &[Seen<'_>]) -> Vec<String> {
+    let mut remarks: Vec<String> = Vec::new();
+    for remark in all.iter().filter_map(Seen::cluster).flat_map(|facts| &facts.remarks) {
+        if !remarks.contains(remark) {
+            remarks.push(remark.clone());
+        }
+    }
+    remarks
 }
 
 /// The largest load that a step of a counted trial met, where that is more than there are processors and others than

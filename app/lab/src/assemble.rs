@@ -1,5 +1,7 @@
-//! The answers of a trial as rows.
+//! The answers of a trial as rows: of this machine here, of a cluster in [`cluster`].
 
+pub mod cluster;
+pub mod executions;
 mod record;
 
 use domain::ports::Answer;
@@ -61,6 +63,25 @@ pub struct StepFacts {
     pub truncated: bool,
     /// Processes that it left running and that were killed.
     pub left_behind: usize,
+}
+
+/// A trial with its rows, whatever backend ran it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// What is judged.
+    pub trial: Trial,
+    /// The steps of a trial on this machine.
+    pub steps: Vec<StepFacts>,
+    /// Where a trial on this machine ran.
+    pub load: Option<Load>,
+    /// What is known of a trial on a cluster.
+    pub cluster: Option<cluster::Facts>,
+}
+
+impl From<LocalTrial> for Measured {
+    fn from(local: LocalTrial) -> Self {
+        Self { trial: local.trial, steps: local.steps, load: local.load, cluster: None }
+    }
 }
 
 /// A trial of the local backend.

@@ -161,6 +161,13 @@ impl Teller<'_> {
         if parts.is_empty() {
             parts.push(self.words.get("data.nothing_yet")?);
         }
+        if let Some(coarser) = &self.view.coarser {
+            let values = json!({
+                "executions": self.counted("executions", coarser.lacking)?,
+                "example": self.name(coarser.example.as_str()),
+            });
+            parts.push(self.words.say("data.coarser", &values)?);
+        }
         let outputs = self.outputs()?;
         if outputs.is_empty() {
             parts.push(self.words.get("data.no_proof")?);
@@ -322,10 +329,21 @@ impl Teller<'_> {
             let values = json!({ "load": format!("{:.1}", busy.load), "cores": self.counted("cores", busy.cores)? });
             parts.push(self.words.say("infrastructure.busy", &values)?);
         }
+        let peaks: Vec<String> = infrastructure
+            .arms
+            .iter()
+            .filter_map(|arm| Some((self.name(&arm.arm), arm.peak_task_mib?)))
+            .map(|(arm, mib)| format!("{arm} {mib} MiB"))
+            .collect();
+        if !peaks.is_empty() {
+            parts.push(self.words.say("infrastructure.peak", &json!({ "list": self.few(peaks, 8)? }))?);
+        }
         if let Some(priority) = &infrastructure.priority {
             let values = json!({ "priority": self.dialect.prose(priority, 80) });
             parts.push(self.words.say("infrastructure.priority", &values)?);
         }
+        let remarks = infrastructure.remarks.iter().take(self.limits.list.min(8));
+        parts.extend(remarks.map(|remark| self.dialect.prose(remark, 240)));
         Ok(parts.join("; ") + ".")
     }
 

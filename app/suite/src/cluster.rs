@@ -308,6 +308,8 @@ pub struct Rows {
     pub by_plan: bool,
     /// Stages whose items and bytes count output paths.
     paths_only: Vec<Regex>,
+    /// The same as they stand in the file.
+    paths_only_texts: Vec<String>,
 }
 
 impl Rows {
@@ -322,13 +324,22 @@ impl Rows {
             n.list("a list of stage names, * for any text")?
                 .iter()
                 .map(|n| {
-                    let parts: Vec<String> = n.line()?.split('*').map(regex::escape).collect();
-                    Regex::new(&format!("(?s)^{}$", parts.join(".*"))).map_err(|_| n.refused("a shorter name"))
+                    let text = n.line()?;
+                    let parts: Vec<String> = text.split('*').map(regex::escape).collect();
+                    let pattern = Regex::new(&format!("(?s)^{}$", parts.join(".*")));
+                    Ok((pattern.map_err(|_| n.refused("a shorter name"))?, text))
                 })
-                .collect::<Result<Vec<Regex>, _>>()
+                .collect::<Result<Vec<(Regex, String)>, _>>()
         })?;
+        let (paths_only, paths_only_texts) = paths_only.unwrap_or_default().into_iter().unzip();
         let by_plan = table.read("fallback", |n| n.choice(&[("plan", true), ("none", false)]))?;
-        Ok(Self { step, by_plan: by_plan.unwrap_or(false), paths_only: paths_only.unwrap_or_default() })
+        Ok(Self { step, by_plan: by_plan.unwrap_or(false), paths_only, paths_only_texts })
+    }
+
+    /// Stages whose items and bytes count output paths, as they stand in the file: `*` is any text.
+    #[must_use]
+    pub fn paths_only_texts(&self) -> &[String] {
+        &self.paths_only_texts
     }
 
     /// The step that an execution's id tells.

@@ -1,5 +1,6 @@
 //! `zephyr-ab calibrate`: how much the same code differs from itself.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -16,7 +17,7 @@ use lab::local::host_class;
 use stats::calibration::helmert;
 use suite::SuiteRef;
 
-use super::run::{Commits, Ended, announce, measure, prepare};
+use super::run::{Commits, Ended, Known, announce, measure, prepare};
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
 
@@ -53,6 +54,9 @@ pub struct Args {
     /// Folder of suites that go before those that the program brings along.
     #[arg(long, value_name = "DIR")]
     suites: Option<PathBuf>,
+    /// The configuration, which says how clusters are reached [default: zephyr-ab.toml, where there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Folder for the evidence of runs.
     #[arg(long, value_name = "DIR", default_value = "zephyr-ab-evidence")]
     out: PathBuf,
@@ -84,7 +88,8 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let rounds = Some(Rounds::Exactly(args.trials.div_ceil(2)));
     let options = Options { treatments: vec![again], rounds, ..options };
     let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at };
-    let prepared = prepare(&suite, &options, &commits, None, world)?;
+    let known = Known { calibration: None, config: args.config.as_deref() };
+    let prepared = prepare(&suite, &options, &commits, &known, world)?;
     announce(&prepared, world)?;
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));
@@ -93,7 +98,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         return Err(anyhow::anyhow!("{}{why}; nothing was written", how.key().replace('_', " ")).into());
     }
-    let file = calibration(&prepared.plan, &measured.run, folder.storage())?;
+    let (file, short) = calibration(&prepared.plan, &measured.run, folder.storage())?;
     // A run ends early where more rounds cannot help, as when every row is too short.
     if file.trials.len() < args.trials as usize {
         let place = args.out.join(measured.run.as_str());
@@ -112,6 +117,10 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     std::fs::write(draft.path(), text).with_context(|| draft.path().display().to_string())?;
     draft.persist_noclobber(&args.file).map_err(|e| e.error).with_context(|| args.file.display().to_string())?;
     writeln!(world.stdout, "{}", table(&file))?;
+    if !short.is_empty() {
+        let rows: Vec<String> = short.iter().map(|row| row.replace(char::is_control, "?")).collect();
+        writeln!(world.stdout, "too short to be calibrated, and left out: {}", rows.join("; "))?;
+    }
     writeln!(
         world.stdout,
         "{} trials of {} in {}",
@@ -122,10 +131,12 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The row sums of every trial that counted, in the order of time.
-fn calibration(plan: &Plan, run: &RunId, storage: &DiskStorage) -> Result<CalibrationFile, Failure> {
+/// The row sums of every trial that counted, in the order of time, and the rows that are left out because some trial
+/// took no measurable time for them.
+fn calibration(plan: &Plan, run: &RunId, storage: &DiskStorage) -> Result<(CalibrationFile, Vec<String>), Failure> {
     let bundle = Bundle::read(storage, run.as_str()).map_err(anyhow::Error::from)?;
-    let mut trials = Vec::new();
+    let (mut trials, mut short, mut hosts) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let mut on_cluster = false;
     for seen in seen(&bundle) {
         if seen.fate.fate != Fate::Counted {
             continue;
@@ -133,29 +144,51 @@ fn calibration(plan: &Plan, run: &RunId, storage: &DiskStorage) -> Result<Calibr
         let Some(Ok(trial)) = seen.trial() else {
             return Err(anyhow::anyhow!("the measurements of {} cannot be used", seen.fate.name).into());
         };
-        let rows = trial.stages.iter().map(|(row, stage)| {
-            let (Some(cpu), Some(elapsed)) = (stage.cpu_time_total.positive(), stage.elapsed.positive()) else {
-                return Err(anyhow::anyhow!("row {row:?} of {} took no measurable time", seen.fate.name));
-            };
-            Ok((row.clone(), RowSeconds { cpu, elapsed }))
-        });
+        if let Some(facts) = seen.cluster() {
+            on_cluster = true;
+            hosts.extend(facts.hosts.iter().cloned());
+        }
+        let mut rows = BTreeMap::new();
+        for (row, stage) in &trial.stages {
+            match (stage.cpu_time_total.positive(), stage.elapsed.positive()) {
+                (Some(cpu), Some(elapsed)) => drop(rows.insert(row.clone(), RowSeconds { cpu, elapsed })),
+                _ => drop(short.insert(row.clone())),
+            }
+        }
         trials.push(CalibrationTrial {
             at: seen.fate.ended.unwrap_or(seen.fate.at),
             commit: plan.arms.control().clone(),
             trial: seen.fate.name.clone(),
-            rows: rows.collect::<anyhow::Result<_>>()?,
+            rows,
         });
     }
     trials.sort_by_key(|trial| trial.at);
+    // A row is in every trial or in none: what was measured in some of them only is no series.
+    for trial in &trials {
+        short.extend(
+            trials.iter().flat_map(|other| other.rows.keys()).filter(|row| !trial.rows.contains_key(*row)).cloned(),
+        );
+    }
+    trials.iter_mut().for_each(|trial| trial.rows.retain(|row, _| !short.contains(row)));
+    if trials.first().is_some_and(|trial| trial.rows.is_empty()) {
+        return Err(anyhow::anyhow!("no row took a measurable time in every trial; nothing was written").into());
+    }
+    // Of several kinds of machines it says nothing of any one.
+    let host_class = match (on_cluster, hosts.len()) {
+        (false, _) => host_class(),
+        (true, 1) => hosts.pop_first(),
+        (true, _) => None,
+    };
     let workload = plan.workloads.get("control").context("the plan has no workload")?;
-    Ok(CalibrationFile {
+    let file = CalibrationFile {
         schema: CALIBRATION_SCHEMA,
         suite: plan.suite.clone(),
         preset: plan.preset.clone(),
         fingerprint: workload.fingerprint(&[]).map_err(anyhow::Error::from)?,
-        host_class: host_class(),
+        host_class,
         trials,
-    })
+    };
+    Ok((file, short.into_iter().collect()))
 }
 
 /// What each row takes and how much one run of it differs from the next.
@@ -164,7 +197,7 @@ fn table(file: &CalibrationFile) -> Table {
     table.load_style(NOTHING).set_header(["row", "CPU", "noise of a run", "elapsed", "noise of a run"]);
     let Some(first) = file.trials.first() else { return table };
     for row in first.rows.keys() {
-        let mut cells = vec![row.clone()];
+        let mut cells = vec![row.replace(char::is_control, "?")];
         for seconds in [|row: &RowSeconds| row.cpu, |row: &RowSeconds| row.elapsed] {
             let all: Vec<f64> = file.trials.iter().filter_map(|trial| trial.rows.get(row)).map(seconds).collect();
             let mean = all.iter().sum::<f64>() / all.len() as f64;

@@ -106,6 +106,9 @@ pub struct ArmFacts {
     pub happened: Vec<(Happening, u64)>,
     /// The kinds of machines it ran on.
     pub host_classes: Vec<String>,
+    /// Largest memory of one of its tasks, MiB, where that is measured apart from the rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_task_mib: Option<u64>,
 }
 
 /// A machine that did other things meanwhile.
@@ -142,6 +145,9 @@ pub struct Infrastructure {
     pub priority: Option<String>,
     /// Where more wanted to run than there are processors, and others did.
     pub busy: Option<Busy>,
+    /// What else a reader should know of how the measurements were collected; foreign text among it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// Shard-weighted averages of one row of one arm.

@@ -130,7 +130,7 @@ fn facts<'a>(arm: &str, trials: impl Iterator<Item = &'a Trial>) -> ArmFacts {
     }
     let happened =
         Event::ALL.into_iter().zip(counts).filter(|(_, n)| *n > 0).map(|(event, n)| (happening(event), n)).collect();
-    ArmFacts { arm: arm.to_owned(), happened, host_classes: Vec::new() }
+    ArmFacts { arm: arm.to_owned(), happened, ..ArmFacts::default() }
 }
 
 fn happening(event: Event) -> Happening {

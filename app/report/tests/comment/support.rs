@@ -123,11 +123,17 @@ pub(crate) fn complete(mut view: View) -> View {
     view.rounds.planned = Some(5);
     view.infrastructure = Some(Infrastructure {
         arms: vec![
-            ArmFacts { arm: text("control"), happened: Vec::new(), host_classes: vec![text("n2-standard-8")] },
+            ArmFacts {
+                arm: text("control"),
+                happened: Vec::new(),
+                host_classes: vec![text("n2-standard-8")],
+                ..ArmFacts::default()
+            },
             ArmFacts {
                 arm: text("treatment"),
                 happened: vec![(Happening::Preemption, 1), (Happening::Retry, 2)],
                 host_classes: vec![text("n2-standard-8")],
+                ..ArmFacts::default()
             },
         ],
         replaced_rounds: Some(1),

@@ -10,7 +10,7 @@ use domain::request::{Options, Rounds};
 use evidence::{DiskStorage, Folder, Scanner, Templates};
 use suite::SuiteRef;
 
-use super::run::{Commits, Format, announce, measure, prepare, print, told};
+use super::run::{Commits, Format, Known, announce, measure, prepare, print, told};
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
 use repository::Repository;
@@ -79,7 +79,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let options = Options { rounds: args.once.then_some(Rounds::Exactly(1)), ..Options::default() };
     let folder = repository.folder().display().to_string();
     let commits = Commits { repo: &folder, base: Some("main"), head: args.branch.name() };
-    let prepared = prepare(&suite, &options, &commits, None, world)?;
+    let prepared = prepare(&suite, &options, &commits, &Known::default(), world)?;
     announce(&prepared, world)?;
     let out: PathBuf = place.join("evidence");
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;

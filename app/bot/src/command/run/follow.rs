@@ -1,11 +1,12 @@
-//! Measures what is planned: the engine with a store in memory, trials on this machine, and the evidence on the disk.
+//! Measures what is planned: the engine with a store in memory, trials on this machine or on a cluster, and the evidence on
+//! the disk.
 
 use std::ffi::OsString;
 
 use anyhow::Context as _;
 use domain::ids::RunId;
 use domain::machine::State;
-use domain::ports::Records as _;
+use domain::ports::{Lab, Records as _};
 use domain::view::Ending;
 use engine::{Engine, MemoryStore, run_to_end};
 use evidence::{DiskStorage, Folder};
@@ -14,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::SUPERVISE;
+use super::place::{RunsOn, runtime};
 use super::plan::Prepared;
 use super::progress::Teller;
 use crate::cli::World;
@@ -42,16 +44,27 @@ pub struct Measured {
 /// # Errors
 /// The backend, the folder or the engine failed. Processes are stopped in any case.
 pub fn measure(prepared: &Prepared, folder: &Folder<DiskStorage>, world: &mut World<'_>) -> Result<Measured, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .context("no runtime can be started")?;
-    let machine = world.machine.clone();
-    let supervisor = vec![machine.program.clone().into_os_string(), OsString::from(SUPERVISE)];
-    let path = machine.path.to_string_lossy().into_owned();
-    let settings = Settings::new(machine.temp, prepared.mirror.clone(), supervisor, path);
-    let lab = LocalLab::open(settings).map_err(anyhow::Error::from)?;
+    match &prepared.runs_on {
+        RunsOn::Here => {
+            let machine = world.machine.clone();
+            let supervisor = vec![machine.program.clone().into_os_string(), OsString::from(SUPERVISE)];
+            let path = machine.path.to_string_lossy().into_owned();
+            let settings = Settings::new(machine.temp, prepared.mirror.clone(), supervisor, path);
+            with(LocalLab::open(settings).map_err(anyhow::Error::from)?, prepared, folder, world)
+        }
+        RunsOn::Cluster(connection) => with(connection.lab(prepared.mirror.clone()), prepared, folder, world),
+    }
+}
+
+/// The same with a backend.
+pub(in crate::command) fn with<L: Lab>(
+    lab: L,
+    prepared: &Prepared,
+    folder: &Folder<DiskStorage>,
+    world: &mut World<'_>,
+) -> Result<Measured, Failure> {
+    let runtime = runtime()?;
+    let clock = world.machine.clock;
     let run = prepared.plan.run.clone();
     let mut teller = Teller::new(world);
     folder.open(&prepared.plan).with_context(|| folder.storage().root().display().to_string())?;
@@ -62,7 +75,7 @@ pub fn measure(prepared: &Prepared, folder: &Folder<DiskStorage>, world: &mut Wo
     if let Some(earlier) = &prepared.continues {
         folder.continues(&run, &DiskStorage::new(earlier)).map_err(anyhow::Error::from)?;
     }
-    let engine = Engine::new(MemoryStore::default(), lab, folder, machine.clock, engine::Settings::default());
+    let engine = Engine::new(MemoryStore::default(), lab, folder, clock, engine::Settings::default());
     let over = runtime.block_on(async {
         engine.start(&prepared.plan).await.map_err(anyhow::Error::from)?;
         let (cancel, cancelled) = watch::channel(None);

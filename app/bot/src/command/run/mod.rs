@@ -2,6 +2,9 @@
 
 mod answer;
 mod follow;
+mod launches;
+mod noise;
+mod place;
 mod plan;
 mod progress;
 
@@ -15,7 +18,8 @@ use suite::SuiteRef;
 pub use answer::{FailOn, Format, Told};
 pub(super) use answer::{print, told};
 pub use follow::{Ended, Measured, measure};
-pub use plan::{Commits, Prepared, prepare};
+pub use place::{RunsOn, runtime};
+pub use plan::{Commits, Known, Prepared, prepare};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
@@ -26,6 +30,7 @@ pub const SUPERVISE: &str = "supervise";
 const EXAMPLES: &str = "Examples:
   zephyr-ab run bench.toml
   zephyr-ab run bench.toml preset=quick rounds=6 --base main --head my-branch
+  zephyr-ab run zephyr preset=light --base main --head my-branch --config zephyr-ab.toml
   zephyr-ab run bench.toml treatment=batched@head,batch=64 --fail-on regression
   zephyr-ab run bench.toml rounds=+2 --continue zephyr-ab-evidence/20261129T202850Z-8d10c1b5";
 
@@ -40,8 +45,8 @@ fn keys() -> String {
 /// Compares two commits of a git repository by a suite.
 ///
 /// The control is the merge base of base and head, the treatment is the head. Both run the same steps in checkouts of
-/// their own, round by round in turn; the repository is only read. The folder that is left allows anyone to compute the
-/// verdict again.
+/// their own, or the same job on a cluster, round by round; the repository is only read. The folder that is left allows
+/// anyone to compute the verdict again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{}{EXAMPLES}", keys()))]
 pub struct Args {
@@ -75,6 +80,9 @@ pub struct Args {
     /// Add rounds to the comparison in this folder of evidence, whose commits are compared again.
     #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["base", "head", "calibration"])]
     continues: Option<PathBuf>,
+    /// The configuration, which says how clusters are reached [default: zephyr-ab.toml, where there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Verdicts that make the exit code 3.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "VERDICT")]
     fail_on: Vec<FailOn>,
@@ -96,10 +104,10 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let options = request.options().map_err(|e| Failure::Usage(e.to_string()))?;
     let commits =
         Commits { repo: &args.repo, base: args.base.as_deref(), head: args.head.as_deref().unwrap_or("HEAD") };
-    let calibration = args.calibration.as_deref();
+    let known = Known { calibration: args.calibration.as_deref(), config: args.config.as_deref() };
     let prepared = match &args.continues {
-        None => prepare(&suite, &options, &commits, calibration, world)?,
-        Some(folder) => plan::continues(&suite, &options, &commits, folder, world)?,
+        None => prepare(&suite, &options, &commits, &known, world)?,
+        Some(folder) => plan::continues(&suite, &options, &commits, folder, known.config, world)?,
     };
     agree(&prepared, args.yes, world)?;
     announce(&prepared, world)?;

@@ -4,24 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
-use domain::arms::{Arms, Role, Treatment};
-use domain::calibration::{self, CalibrationFile};
+use domain::arms::{Arms, Treatment};
 use domain::comparability::Context;
 use domain::ids::{CommitSha, Digest, RunId};
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Clock, How};
 use domain::request::{Options, Rounds};
-use domain::time::HOUR;
-use domain::view::Calibrated;
 use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::git::tree::FileAt;
 use lab::git::{Mirror, Source, TreePath};
-use lab::local::{Launch, Step, host_class};
 use lab::scratch::{self, Scratch};
-use serde_json::Value;
-use stats::Grade;
-use suite::{Arm, Backend, Resolved, Suite};
+use suite::{Resolved, Suite};
 
+use super::launches::Roles;
+use super::noise::{Noise, costly, hints};
+use super::place::RunsOn;
 use crate::cli::World;
 use crate::failure::Failure;
 
@@ -34,6 +31,15 @@ pub struct Commits<'a> {
     pub base: Option<&'a str>,
     /// What is compared with it.
     pub head: &'a str,
+}
+
+/// Files that a plan is made with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// What is known of the noise.
+    pub calibration: Option<&'a Path>,
+    /// The configuration of the program.
+    pub config: Option<&'a Path>,
 }
 
 /// Everything that is decided before a run starts.
@@ -53,6 +59,8 @@ pub struct Prepared {
     pub hints: Vec<String>,
     /// How long a trial is expected to take, milliseconds.
     pub each_ms: Option<u64>,
+    /// Where trials run.
+    pub runs_on: RunsOn,
     /// The mirror of the repository.
     pub mirror: Mirror,
     /// The folder that holds the mirror, removed when this is dropped.
@@ -66,7 +74,7 @@ const LOCK_FILES: [&str; 6] =
     ["Cargo.lock", "uv.lock", "poetry.lock", "requirements.txt", "package-lock.json", "go.sum"];
 const LARGEST_LOCK_FILE: u64 = 32 << 20;
 
-fn usage(error: impl std::fmt::Display) -> Failure {
+pub(super) fn usage(error: impl std::fmt::Display) -> Failure {
     Failure::Usage(error.to_string())
 }
 
@@ -78,28 +86,26 @@ pub fn prepare(
     suite: &Suite,
     options: &Options,
     commits: &Commits<'_>,
-    calibration: Option<&Path>,
+    known: &Known<'_>,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
-    let resolved = suite::resolve(suite, options).map_err(usage)?;
+    let mut resolved = suite::resolve(suite, options).map_err(usage)?;
     if matches!(resolved.rounds, Some(Rounds::More(_))) {
         return Err(usage("rounds=+n adds rounds to an earlier run: name its folder with --continue"));
     }
+    let runs_on = RunsOn::of(suite, known.config, world)?;
+    runs_on.complete(&mut resolved);
     let (mirror, holds) = mirror(commits.repo, world)?;
-    let found = find(suite, &mirror, commits, options, &resolved)?;
-    let steps = Roles::of(suite, &resolved)?;
+    let mut found = find(suite, &mirror, commits, options, &resolved)?;
     let now = world.machine.clock.now();
-    let rows: Vec<&str> = steps.rows.iter().map(String::as_str).collect();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
-    let (contract, calibrated, file, unfit) = match calibration {
-        None => (calibration::none().0, calibration::none().1, None, None),
-        Some(path) => known_noise(path, suite, &fingerprint, &rows, world)?,
-    };
-    let looks = resolved.looks(calibrated.grade, rows.len());
-    let hints = hints(&looks, calibrated.grade);
+    let noise = Noise::of(suite, &resolved, &fingerprint, known.calibration, world)?;
+    let looks = resolved.looks(noise.calibrated.grade, noise.rows);
+    let hints = hints(&looks, noise.calibrated.grade);
     let mut notes = vec!["a ledger of its own: repeating it does not correct for the repetitions".to_owned()];
-    notes.extend(unfit);
-    notes.extend(found.notes);
+    notes.extend(noise.unfit);
+    let steps = Roles::of(suite, &resolved, &mut found, &mirror, noise.host.as_deref())?;
+    notes.append(&mut found.notes);
     let run = RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?;
     let ledger = ledger(&run, &found.trees, &fingerprint);
     let plan = Plan {
@@ -119,8 +125,8 @@ pub fn prepare(
         replacements: resolved.replaced_rounds,
         limit_ms: resolved.limit.0,
         judging: resolved.judging.clone(),
-        calibration: contract,
-        calibrated: Some(calibrated),
+        calibration: noise.contract,
+        calibrated: Some(noise.calibrated),
         ledger,
         episode: 1,
         continues: None,
@@ -134,11 +140,12 @@ pub fn prepare(
     Ok(Prepared {
         plan,
         suite_text,
-        calibration: file,
+        calibration: noise.file,
         continues: None,
         confirm,
         hints,
         each_ms,
+        runs_on,
         mirror,
         _holds: holds,
     })
@@ -153,6 +160,7 @@ pub(super) fn continues(
     options: &Options,
     commits: &Commits<'_>,
     folder: &Path,
+    config: Option<&Path>,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
     let more = match options.rounds {
@@ -213,6 +221,7 @@ pub(super) fn continues(
         confirm: None,
         hints: Vec::new(),
         each_ms: None,
+        runs_on: RunsOn::of(suite, config, world)?,
         mirror,
         _holds: holds,
     })
@@ -230,7 +239,7 @@ fn continuation(folder: &Path, run: &RunId) -> Option<String> {
 }
 
 /// A mirror of the repository in a temporary folder.
-fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
+pub(super) fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
     let source = Source::of(repo).map_err(usage)?;
     scratch::sweep(&world.machine.temp);
     let holds = Scratch::create(&world.machine.temp)
@@ -240,12 +249,13 @@ fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
     Ok((mirror, holds))
 }
 
-struct Found {
-    arms: Arms,
-    origin: Origin,
-    trees: BTreeMap<String, String>,
-    contexts: BTreeMap<String, Context>,
-    notes: Vec<String>,
+/// What the repository says of the arms.
+pub(super) struct Found {
+    pub(super) arms: Arms,
+    pub(super) origin: Origin,
+    pub(super) trees: BTreeMap<String, String>,
+    pub(super) contexts: BTreeMap<String, Context>,
+    pub(super) notes: Vec<String>,
 }
 
 fn find(
@@ -337,104 +347,9 @@ fn context(mirror: &Mirror, commit: &CommitSha) -> Result<Context, Failure> {
     Ok(context)
 }
 
-/// What every role runs.
-struct Roles {
-    rows: Vec<String>,
-    workloads: BTreeMap<String, domain::workload::Workload>,
-    launches: BTreeMap<String, Value>,
-}
-
-impl Roles {
-    fn of(suite: &Suite, resolved: &Resolved) -> Result<Self, Failure> {
-        if !matches!(suite.backend, Backend::Local(_)) {
-            return Err(usage(format!("suite {} runs on a cluster, which this version cannot use yet", suite.name)));
-        }
-        let treatments = resolved.treatments.iter().map(|t| (Role::Treatment(t.asked.name.clone()), &t.arm));
-        let arms = std::iter::once((Role::Control, &resolved.control)).chain(treatments);
-        let mut roles = Self { rows: Vec::new(), workloads: BTreeMap::new(), launches: BTreeMap::new() };
-        for (role, arm) in arms {
-            let launch = launch(suite, arm)?;
-            if role == Role::Control {
-                roles.rows = launch.steps.iter().map(|step| step.name.clone()).collect();
-            }
-            roles.workloads.insert(role.to_string(), arm.workload.clone());
-            roles.launches.insert(role.to_string(), serde_json::to_value(launch).map_err(anyhow::Error::from)?);
-        }
-        Ok(roles)
-    }
-}
-
-fn launch(suite: &Suite, arm: &Arm) -> Result<Launch, Failure> {
-    let commands = suite.commands(arm).map_err(usage)?;
-    let step = |command: suite::step::Command| Step {
-        name: command.name,
-        argv: command.argv,
-        env: command.env,
-        limit_ms: command.limit.map(|limit| limit.0),
-        parallel: command.parallel,
-    };
-    let launch = Launch { steps: commands.into_iter().map(step).collect() };
-    launch.check().map_err(usage)?;
-    Ok(launch)
-}
-
-type Noise = (Value, Calibrated, Option<Vec<u8>>, Option<String>);
-
-fn known_noise(
-    path: &Path,
-    suite: &Suite,
-    fingerprint: &Digest,
-    rows: &[&str],
-    world: &World<'_>,
-) -> Result<Noise, Failure> {
-    let place = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", path.display()));
-    let bytes = std::fs::read(path).map_err(|e| place(&e))?;
-    let file = CalibrationFile::parse(&bytes).map_err(|e| place(&e))?;
-    file.check(&suite.name, fingerprint).map_err(|e| place(&e))?;
-    let now = world.machine.clock.now();
-    if file.trials.last().is_some_and(|last| last.at > now.plus(HOUR)) {
-        return Err(place(&"its newest trial lies in the future"));
-    }
-    let here = host_class();
-    let (contract, shown) = file.apply(rows, here.as_deref(), now);
-    let note = (file.host_class != here).then(|| {
-        let named = |class: &Option<String>| class.clone().unwrap_or_else(|| "an unknown machine".to_owned());
-        format!("the calibration is of {} and says nothing about {}", named(&file.host_class), named(&here))
-    });
-    Ok((contract, shown, Some(bytes), note))
-}
-
 /// Without a registry, every invocation is a ledger of its own.
 fn ledger(run: &RunId, trees: &BTreeMap<String, String>, fingerprint: &Digest) -> Digest {
     let trees: Vec<String> = trees.iter().map(|(role, tree)| format!("{role}={tree}")).collect();
     let text = format!("{run}\n{}\n{}\n", fingerprint.as_str(), trees.join("\n"));
     Digest::of(text.as_bytes())
-}
-
-/// What a person should know before it starts: rounds that cannot decide anything.
-fn hints(looks: &[u64], grade: Grade) -> Vec<String> {
-    let config = stats::Config::default();
-    let least = match grade {
-        Grade::A | Grade::A5 => 1.0,
-        Grade::B => config.min_rounds_b,
-        Grade::C => config.min_rounds_c,
-    };
-    let last = looks.last().copied().unwrap_or(0) as f64;
-    if last >= least {
-        return Vec::new();
-    }
-    let grade = grade.word();
-    vec![format!(
-        "{last} rounds decide nothing at calibration grade {grade}: it takes {least} at least, or zephyr-ab calibrate"
-    )]
-}
-
-/// Why a person must agree to this plan, if it is expected to cost more than the suite allows without.
-fn costly(suite: &Suite, resolved: &Resolved, plan: &Plan) -> Option<String> {
-    let (limit, each) = (suite.limits.confirm_above?, resolved.expect.cpu_hours?);
-    let trials = plan.rounds() as f64 * plan.roles().len() as f64;
-    let cost = each * trials;
-    (cost > limit).then(|| {
-        format!("this is expected to cost {cost:.1} CPU hours ({trials} trials), more than the {limit} that need no agreement")
-    })
 }
