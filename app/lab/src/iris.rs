@@ -3,10 +3,11 @@
 //! [`launch`] is what a trial of an arm is, [`rules`] how its answers become rows; both stand in the plan. A job runs in
 //! a [`crate::bundle`] made from git objects: nothing of a commit is executed on this machine. [`tree`] says how a job
 //! ended from what the controller tells of it and its descendants, `collect` asks for its measurements by the texts of
-//! `queries`, and [`answers`] are the files that they are kept in.
+//! `queries`, and [`answers`] are the files that they are kept in. [`existing`] is the same for jobs that already ran.
 
 pub mod answers;
 mod collect;
+pub mod existing;
 mod follow;
 pub mod launch;
 mod queries;

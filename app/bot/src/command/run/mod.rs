@@ -16,10 +16,13 @@ use evidence::{DiskStorage, Folder, Scanner, Templates};
 use suite::SuiteRef;
 
 pub use answer::{FailOn, Format, Told};
-pub(super) use answer::{print, told};
+pub(super) use answer::{exit, print, told};
+pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
+pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
 pub use plan::{Commits, Known, Prepared, prepare};
+pub(super) use plan::{empty_mirror, late};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
@@ -144,7 +147,7 @@ pub(super) fn announce(prepared: &Prepared, world: &mut World<'_>) -> Result<(),
 }
 
 /// The folder of evidence often lies in a repository, and is not to be committed by accident.
-fn keep_out_of_git(out: &std::path::Path) -> Result<(), Failure> {
+pub(super) fn keep_out_of_git(out: &std::path::Path) -> Result<(), Failure> {
     if out.exists() {
         return Ok(());
     }
