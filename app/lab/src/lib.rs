@@ -4,10 +4,11 @@
 //! hooks, filters or configuration of the repository. [`local`] runs the steps of a suite as processes on this
 //! machine, each under a [`supervisor`] that measures it and leaves no process behind. [`assemble`] turns the answers
 //! of a trial into the rows that are judged; it is pure, so that what was judged can be judged again from the files.
-//! [`scratch`] has temporary folders that are swept after a crash.
+//! [`bundle`] makes the zip that a job of the cluster runs in, from git objects alone. [`scratch`] has temporary folders that are swept after a crash.
 //! The local backend is for Linux: it reads `/proc`.
 
 pub mod assemble;
+pub mod bundle;
 pub mod git;
 pub mod local;
 mod plain;
