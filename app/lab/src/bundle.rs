@@ -138,7 +138,7 @@ impl Bundler {
         let files = self.files(&planned)?;
 
         let entries = || planned.iter().zip(&files).map(|(file, packed)| (file.path, packed.as_ref()));
-        let size = |(path, packed): (&TreePath, &Packed)| zip::ENTRY + 2 * path.bytes().len() as u64 + packed.packed;
+        let size = |(path, packed): (&TreePath, &Packed)| zip::ENTRY + 2 * path.bytes().len() as u64 + packed.bytes;
         let bytes = entries().map(size).fold(zip::END, u64::saturating_add);
         if bytes > BUNDLE_BYTES {
             return Err(BundleError::TooLarge { bytes, limit: BUNDLE_BYTES, largest: largest(entries()) });
@@ -227,7 +227,7 @@ impl Bundler {
             for file in &wanted {
                 let kept = cache.packed(file.object, file.executable);
                 if let Some(kept) = &kept {
-                    sums.packed = sums.packed.saturating_add(kept.packed.saturating_mul(file.times));
+                    sums.packed = sums.packed.saturating_add(kept.bytes.saturating_mul(file.times));
                     sums.plain = sums.plain.saturating_add(kept.plain.saturating_mul(file.times));
                 }
                 found.push(kept);
@@ -286,8 +286,8 @@ fn plan<'t>(
 /// The entries that take the most room.
 fn largest<'f>(entries: impl Iterator<Item = (&'f TreePath, &'f Packed)>) -> Vec<Large> {
     let mut entries: Vec<(&TreePath, &Packed)> = entries.collect();
-    entries.sort_by(|(one, a), (other, b)| b.packed.cmp(&a.packed).then_with(|| one.cmp(other)));
+    entries.sort_by(|(one, a), (other, b)| b.bytes.cmp(&a.bytes).then_with(|| one.cmp(other)));
     let large =
-        |(path, file): (&TreePath, &Packed)| Large { path: path.clone(), packed: file.packed, plain: file.plain };
+        |(path, file): (&TreePath, &Packed)| Large { path: path.clone(), packed: file.bytes, plain: file.plain };
     entries.into_iter().take(LISTED).map(large).collect()
 }

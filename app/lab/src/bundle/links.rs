@@ -30,6 +30,13 @@ pub(super) enum End<'t> {
     Circle,
 }
 
+/// What stands at a path.
+enum Stands<'t> {
+    Leaf(&'t Leaf),
+    Folder,
+    Nothing,
+}
+
 /// A tree with the targets of its links.
 pub(super) struct Links<'t> {
     /// In the order of their paths.
@@ -74,9 +81,9 @@ impl<'t> Links<'t> {
                 return Ok(End::Nothing);
             }
             match self.at(&place) {
-                None => return Ok(End::Nothing),
-                Some(None) => {}
-                Some(Some(leaf)) => match leaf.kind {
+                Stands::Nothing => return Ok(End::Nothing),
+                Stands::Folder => {}
+                Stands::Leaf(leaf) => match leaf.kind {
                     // What is in a submodule is not there.
                     Kind::Submodule => {}
                     Kind::File { .. } if ahead.is_empty() => return Ok(End::File(leaf)),
@@ -102,15 +109,15 @@ impl<'t> Links<'t> {
         Ok(End::Folder)
     }
 
-    /// What stands at a path: a leaf, or a folder, which is `Some(None)`.
-    fn at(&self, path: &[u8]) -> Option<Option<&'t Leaf>> {
+    fn at(&self, path: &[u8]) -> Stands<'t> {
         let after = self.leaves.partition_point(|leaf| leaf.path.bytes() < path);
         if let Some(leaf) = self.leaves.get(after).filter(|leaf| leaf.path.bytes() == path) {
-            return Some(Some(leaf));
+            return Stands::Leaf(leaf);
         }
         let inside = [path, b"/"].concat();
         let first = self.leaves.partition_point(|leaf| leaf.path.bytes() < inside.as_slice());
-        self.leaves.get(first).filter(|leaf| leaf.path.bytes().starts_with(&inside)).map(|_| None)
+        let folder = self.leaves.get(first).is_some_and(|leaf| leaf.path.bytes().starts_with(&inside));
+        if folder { Stands::Folder } else { Stands::Nothing }
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
     let compress = |at: usize, content: &mut dyn Read| -> Result<(usize, Packed), BundleError> {
         let Wanted { executable, times, .. } = wanted[at];
         let made = Packed::of(content, executable)?;
-        let bytes = made.packed.saturating_mul(times);
+        let bytes = made.bytes.saturating_mul(times);
         let before = total.fetch_add(bytes, Ordering::Relaxed);
         Ok((at, if before.saturating_add(bytes) > BUNDLE_BYTES { made.without_content() } else { made }))
     };
@@ -55,7 +55,7 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
     // Only the threads have it, so that giving fails where they are gone.
     let taken = Arc::new(Mutex::new(taken));
     let made = thread::scope(|scope| -> Result<Made, BundleError> {
-        let work = |taken: Arc<Mutex<Receiver<Batch>>>| {
+        let work = |taken: &Mutex<Receiver<Batch>>| {
             let mut made = Made::new();
             loop {
                 let next = taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -65,8 +65,12 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
                 }
             }
         };
-        let workers: Vec<_> = (0..threads).map(|_| (scope, Arc::clone(&taken))).collect();
-        let workers: Vec<_> = workers.into_iter().map(|(scope, taken)| scope.spawn(move || work(taken))).collect();
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                let taken = Arc::clone(&taken);
+                scope.spawn(move || work(&taken))
+            })
+            .collect();
         drop(taken);
 
         let mut made = Made::new();

@@ -20,7 +20,7 @@ pub(super) struct Packed {
     /// A zip archive with the file as its only entry; nothing where it would have been of no use.
     archive: Box<[u8]>,
     /// Compressed bytes.
-    pub(super) packed: u64,
+    pub(super) bytes: u64,
     /// Bytes of the file.
     pub(super) plain: u64,
 }
@@ -52,8 +52,8 @@ impl Packed {
         }
         let archive = writer.finish().map_err(broken)?.into_inner().into_boxed_slice();
         // What is not compressed bytes is known: head, directory and its end, with a name of one byte.
-        let packed = (archive.len() as u64).saturating_sub(ENTRY + 2 + END);
-        Ok(Self { archive, packed, plain })
+        let bytes = (archive.len() as u64).saturating_sub(ENTRY + 2 + END);
+        Ok(Self { archive, bytes, plain })
     }
 
     /// The sizes alone.
@@ -92,4 +92,42 @@ pub(super) fn assemble<'f>(
 
 fn broken(why: impl Into<io::Error>) -> BundleError {
     BundleError::Zip(why.into().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_is_known_before() {
+        let noise: Vec<u8> = (0_u32..200_000).map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
+        let same = vec![7; 200_000];
+        let files: Vec<(&str, Packed)> = [("a", &b""[..]), ("caf\u{e9}/b", b"b"), ("c", &noise), ("d", &same)]
+            .into_iter()
+            .map(|(name, content)| (name, Packed::of(&mut &*content, name == "c").unwrap()))
+            .collect();
+        let sizes = files.iter().map(|(name, file)| ENTRY + 2 * name.len() as u64 + file.bytes);
+        let bytes = sizes.sum::<u64>() + END;
+        let whole = assemble(files.iter().map(|(name, file)| (*name, file)), bytes).unwrap();
+        assert_eq!(whole.len() as u64, bytes);
+        assert_eq!((files[0].1.plain, files[2].1.plain, files[3].1.bytes < 1000), (0, 200_000, true));
+        let twice = files.iter().take(1).chain(&files[..1]).map(|(name, file)| (*name, file));
+        assert!(matches!(assemble(twice, 0), Err(BundleError::Zip(_))));
+    }
+
+    #[test]
+    fn reading_in_pieces_makes_no_difference() {
+        struct Dribble<'d>(&'d [u8]);
+        impl Read for Dribble<'_> {
+            fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+                let most = room.len().min(self.0.len() % 1000 + 1);
+                self.0.read(&mut room[..most])
+            }
+        }
+        let text: Vec<u8> =
+            (0..300_000_u32).flat_map(|n| ((n % 40_000).pow(2) % 977).to_string().into_bytes()).collect();
+        let whole = Packed::of(&mut text.as_slice(), false).unwrap();
+        let pieces = Packed::of(&mut Dribble(&text), false).unwrap();
+        assert_eq!((whole.archive, whole.plain), (pieces.archive, text.len() as u64));
+    }
 }

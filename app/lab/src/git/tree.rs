@@ -231,7 +231,7 @@ mod tests {
                 (b"old", Kind::File { executable: false }, 5),
             ]
         );
-        let short = leaves(b"100755 blob aaaa\ta b\0160000 commit dddd\tsub\0").unwrap();
+        let short = leaves(b"100755 blob aaaa\ta b\x00160000 commit dddd\tsub\0").unwrap();
         let shown: Vec<(&[u8], Kind)> = short.iter().map(|leaf| (leaf.path.bytes(), leaf.kind)).collect();
         assert_eq!(shown, [(&b"a b"[..], Kind::File { executable: true }), (b"sub", Kind::Submodule)]);
         assert!(leaves(b"040000 tree aaaa\ta\0").is_err());
