@@ -115,10 +115,10 @@ impl IrisLab {
         let bundle = self.bundle(plan, role, &launch).map_err(refused)?;
         let mut request = launch.request(&self.name(trial), trial, commit, plan.limit_ms).map_err(refused)?;
         match self.iris.has_bundle(&bundle.id).await {
-            Ok(true) => request.bundle_id.clone_from(&bundle.id),
-            Ok(false) => request.bundle_blob = bundle.bytes.to_vec(),
+            Ok(true) => request.bundle_id = bundle.id,
+            Ok(false) => request.bundle_blob = bundle.bytes,
             // Sending it again is always right.
-            Err(error) if !error.is_transient() => request.bundle_blob = bundle.bytes.to_vec(),
+            Err(error) if !error.is_transient() => request.bundle_blob = bundle.bytes,
             Err(error) => return Err(Submitted::NoAnswer(error.to_string())),
         }
         Ok(request)
