@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 pub use capabilities::{Capabilities, Fields};
 pub use launch::{BUNDLE_LIMIT, Launched};
 pub use request::{
-    AttributeValue, Command, Constraint, ConstraintOp, Entrypoint, Environment, ExistingJobPolicy, LaunchRequest,
+    AttributeValue, Command, Constraint, ConstraintOp, Entrypoint, Environment, ExistingJobPolicy, HIDDEN, LaunchRequest,
     PriorityBand, Resources, bundle_id,
 };
 pub use status::{
