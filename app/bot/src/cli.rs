@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, demo, evidence, judge, power, run, simulate, suite};
+use crate::command::{calibrate, demo, doctor, evidence, judge, power, run, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -18,6 +18,7 @@ pub struct Cli {
 enum Command {
     Calibrate(calibrate::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
     Power(power::Args),
@@ -35,6 +36,7 @@ impl Cli {
         match &self.command {
             Command::Calibrate(args) => calibrate::run(args, world),
             Command::Demo(args) => demo::run(args, world),
+            Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
             Command::Power(args) => power::run(args, world),

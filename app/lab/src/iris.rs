@@ -3,7 +3,7 @@
 //! [`launch`] is what a trial of an arm is, [`rules`] how its answers become rows; both stand in the plan. A job runs in
 //! a [`crate::bundle`] made from git objects: nothing of a commit is executed on this machine. [`tree`] says how a job
 //! ended from what the controller tells of it and its descendants, `collect` asks for its measurements by the texts of
-//! `queries`, and [`answers`] are the files that they are kept in.
+//! `queries`, and [`answers`] are the files that they are kept in. [`seen`] is what is there of a job that still runs.
 
 pub mod answers;
 mod collect;
@@ -11,6 +11,7 @@ mod follow;
 pub mod launch;
 mod queries;
 pub mod rules;
+pub mod seen;
 pub mod tree;
 
 use std::collections::BTreeMap;
@@ -95,7 +96,11 @@ impl IrisLab {
         format!("/{}/{trial}", self.user)
     }
 
-    fn bundle(&self, plan: &Plan, role: &Role, launch: &Launch) -> Result<Bundle, String> {
+    /// The bundle that a trial of an arm runs in.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn bundle(&self, plan: &Plan, role: &Role, launch: &Launch) -> Result<Bundle, String> {
         let commit = plan.arms.commit(role).ok_or_else(|| format!("the plan has no arm {role}"))?;
         let overlay = launch.harness.as_ref().map(|harness| Overlay {
             commit: harness.commit.clone(),

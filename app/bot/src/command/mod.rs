@@ -2,6 +2,7 @@
 
 pub mod calibrate;
 pub mod demo;
+pub mod doctor;
 pub mod evidence;
 pub mod judge;
 pub mod power;
