@@ -119,16 +119,21 @@ impl IrisLab {
         if let Some(tail) = self.recall(job).tail {
             return tail;
         }
-        let tasks = self.recall(job).tree.and_then(|tree| tree.tasks.get(id.as_str()).cloned()).unwrap_or_default();
-        let attempt = tasks.first().map_or(0, |task| task.current_attempt_id);
-        let source = LogSource::Attempt(TaskId::of(id, 0), u32::try_from(attempt).unwrap_or(0));
-        let query = LogQuery { tail: true, max_lines: TAIL, ..LogQuery::new(source) };
-        let Ok(page) = self.finelog.logs(&query).await else { return Arc::default() };
-        let lines = page.entries.iter().map(|entry| Line::of(entry).text);
-        let tail = Arc::new(lines.map(|line| line.trim_end().chars().take(500).collect()).collect::<Vec<String>>());
+        let Some(tail) = self.tail_now(job, id).await.map(Arc::new) else { return Arc::default() };
         if !tail.is_empty() {
             self.remember(job, |known| known.tail = Some(Arc::clone(&tail)));
         }
         tail
+    }
+
+    /// The same as it is now, without what was learnt before.
+    pub(super) async fn tail_now(&self, job: &JobId, id: &marin::JobId) -> Option<Vec<String>> {
+        let tasks = self.recall(job).tree.and_then(|tree| tree.tasks.get(id.as_str()).cloned()).unwrap_or_default();
+        let attempt = tasks.first().map_or(0, |task| task.current_attempt_id);
+        let source = LogSource::Attempt(TaskId::of(id, 0), u32::try_from(attempt).unwrap_or(0));
+        let query = LogQuery { tail: true, max_lines: TAIL, ..LogQuery::new(source) };
+        let page = self.finelog.logs(&query).await.ok()?;
+        let lines = page.entries.iter().map(|entry| Line::of(entry).text);
+        Some(lines.map(|line| line.trim_end().chars().take(500).collect()).collect())
     }
 }

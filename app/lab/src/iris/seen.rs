@@ -1,7 +1,5 @@
 //! What the stores have of a job that may still run: for who wants to know whether anything arrives, not for judging.
 
-use std::sync::Arc;
-
 use domain::ids::{ExecutionId, JobId};
 use domain::ports::Unreachable;
 
@@ -78,11 +76,12 @@ impl IrisLab {
         Ok(seen)
     }
 
-    /// The last lines of the log of a job's own task: hostile text. None where the store does not answer.
-    pub async fn last_lines(&self, job: &JobId) -> Arc<Vec<String>> {
+    /// The last lines of the log of a job's own task as they are now: hostile text. None where the store does not
+    /// answer.
+    pub async fn last_lines(&self, job: &JobId) -> Vec<String> {
         match outside(job) {
-            Ok(id) => self.tail(job, &id).await,
-            Err(_) => Arc::default(),
+            Ok(id) => self.tail_now(job, &id).await.unwrap_or_default(),
+            Err(_) => Vec::new(),
         }
     }
 }

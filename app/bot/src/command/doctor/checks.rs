@@ -16,12 +16,12 @@ use crate::config::{ClusterConfig, Config, TokenConfig};
 const OLDEST_GIT: (u32, u32) = (2, 38);
 /// Fields of a launch without which none is sent, and what they are for.
 const FIELDS: [(&str, &str); 6] = [
-    ("existingJobPolicy", "a launch whose answer was lost cannot start a second job"),
-    ("bundleId", "a bundle is sent once"),
-    ("constraints", "a job runs where its sample is"),
-    ("timeout", "a job ends at its limit, whatever becomes of this program"),
-    ("maxRetriesPreemption", "a preempted job goes on"),
-    ("priorityBand", "a job gives way to others"),
+    ("existingJobPolicy", "so that a launch whose answer was lost starts no second job"),
+    ("bundleId", "so that a bundle is sent once"),
+    ("constraints", "so that a job runs where its sample is"),
+    ("timeout", "so that a job ends at its limit, whatever becomes of this program"),
+    ("maxRetriesPreemption", "so that a preempted job goes on"),
+    ("priorityBand", "so that a job gives way to others"),
 ];
 
 /// Git, which commits are read with.
@@ -155,7 +155,9 @@ pub(super) fn todo(error: &Error, name: &str) -> String {
     match error {
         Error::Unreachable { .. } | Error::TimedOut { .. } => {
             let rig = if name == "rig" { " (tests/rig/up.sh starts it)" } else { "" };
-            format!("see that it runs{rig} and that this machine may connect to it; the address stands in [clusters.{name}]")
+            format!(
+                "see that it runs{rig} and that this machine may connect to it; the address stands in [clusters.{name}]"
+            )
         }
         Error::Login(_) => format!("see the key or token that [clusters.{name}.login] names"),
         Error::Rpc { code: Code::Unauthenticated, .. } => format!(
@@ -190,18 +192,16 @@ async fn login(report: &mut Report<'_, '_>, iris: &Iris, name: &str, cluster: &C
         }
     };
     let CurrentUser { user_id, role, .. } = &user;
-    let who = if is_anonymous(&user) {
-        format!("anonymous, role {role}; jobs are /{jobs}/..., the user of [clusters.{name}]")
-    } else {
-        format!("{user_id}, role {role}; jobs are /{jobs}/...")
-    };
+    let who = if is_anonymous(&user) { "anonymous" } else { user_id };
+    let of = if is_anonymous(&user) { format!(", the user of [clusters.{name}]") } else { String::new() };
+    let who = format!("{who}, role {role}");
     let (check, may) = match role.as_str() {
-        "admin" | "user" => (Check::ok("login", who), true),
+        "admin" | "user" => (Check::ok("login", format!("{who}; jobs are /{jobs}/...{of}")), true),
         "dashboard" => {
             let todo = "ask whoever runs the cluster to give this identity the role user";
-            (Check::fail("login", format!("{who}: reads only, and cannot launch"), todo), false)
+            (Check::fail("login", format!("{who}, which only reads: no job can be launched"), todo), false)
         }
-        _ => (Check::warn("login", format!("{who}: a role that this version does not know"), "try --probe"), true),
+        _ => (Check::warn("login", format!("{who}, which this version does not know"), "try --probe"), true),
     };
     report.add(check);
     may
@@ -223,18 +223,20 @@ async fn fields(report: &mut Report<'_, '_>, iris: &Iris, name: &str, suites: &[
         report.add(Check::fail("fields", found, "use a newer controller"));
         return false;
     }
-    let scripted = |suite: &&Suite| matches!(&suite.backend, Backend::Iris(of) if !of.launcher.setup.scripts.is_empty());
+    let scripted =
+        |suite: &&Suite| matches!(&suite.backend, Backend::Iris(of) if !of.launcher.setup.scripts.is_empty());
     let scripted: Vec<&str> = suites.iter().copied().filter(scripted).map(|suite| suite.name.as_str()).collect();
+    let told = if matches!(environment, Fields::Untold(_)) { "does not say that it knows" } else { "does not know" };
     let (check, fine) = match (environment.has("setupScripts"), launch) {
         (false, _) if !scripted.is_empty() => {
             let found = format!(
-                "the controller does not know setupScripts: jobs of {} cannot install what they need",
+                "the controller {told} setupScripts: jobs of {} cannot install what they need",
                 scripted.join(", ")
             );
             (Check::fail("fields", found, "use a newer controller, or a suite without setup.scripts"), false)
         }
         (false, _) => {
-            let found = "the controller does not know setupScripts, which no suite for it has";
+            let found = format!("the controller {told} setupScripts, which no suite for it has");
             (Check::warn("fields", found, "use a newer controller before a suite gets setup.scripts"), true)
         }
         (true, Fields::Any) => {

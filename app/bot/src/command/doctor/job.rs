@@ -13,11 +13,14 @@ use marin::{Clock, Iris};
 use super::said::{Check, Report};
 use super::stop::Stop;
 
-const PAUSE: Duration = Duration::from_millis(500);
+/// How often it is asked at first, and how often at least.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+/// The last lines of a log come so much later than the end of the job.
+const LATE_LINES: Duration = Duration::from_secs(2);
 /// Rows and lines of a job that has ended may come so much later.
 const LATE: Duration = Duration::from_secs(20);
 /// How long the end of a job is waited for whose record says that it failed.
-const FAILING: Duration = Duration::from_secs(60);
+const FAILING: Duration = Duration::from_mins(1);
 /// Lines of the log that are shown.
 const LINES: usize = 20;
 
@@ -48,6 +51,8 @@ pub(super) struct Follower<'f> {
     pub(super) job: &'f JobId,
     /// Where its executions are found.
     pub(super) rules: &'f Rules,
+    /// In which state it was last seen.
+    pub(super) last: JobState,
 }
 
 /// Why nothing more is waited for.
@@ -102,7 +107,10 @@ impl Follower<'_> {
     pub(super) async fn all(&mut self, stop: &mut Stop, report: &mut Report<'_, '_>) -> Result<(), Broken> {
         let start = self.clock.elapsed();
         let waits = |state: &JobState| matches!(state, JobState::Pending | JobState::Unspecified);
-        let found = self.until(stop, report, |state| !waits(state)).await;
+        let found = match self.until(stop, report, |state| !waits(state)).await {
+            Ok(_) => self.place(stop).await.map(|place| place.unwrap_or_else(|| "it had a place".to_owned())),
+            Err(why) => Err(why),
+        };
         self.say(report, &SCHEDULED, start, found).await?;
 
         let start = self.clock.elapsed();
@@ -111,7 +119,7 @@ impl Follower<'_> {
 
         let start = self.clock.elapsed();
         let found = self.until(stop, report, |state| matches!(state, JobState::Running | JobState::Succeeded)).await;
-        self.say(report, &STARTED, start, found).await?;
+        self.say(report, &STARTED, start, found.map(|state| ran(&state))).await?;
 
         let start = self.clock.elapsed();
         let seen = self.arrived(stop, report, |seen| !seen.executions.is_empty()).await;
@@ -162,13 +170,16 @@ impl Follower<'_> {
                 let by_limit = !why.starts_with("stopped");
                 (found, todo) = (why, if by_limit { link.late } else { "run it again" });
                 if by_limit {
-                    lines = self.lab.last_lines(self.job).await.to_vec();
+                    if let Some(waiting) = self.waiting().await {
+                        found = format!("{found}; {waiting}");
+                    }
+                    lines = self.lab.last_lines(self.job).await;
                 }
             }
             Why::Over => {
                 "the job ended well, and none came".clone_into(&mut found);
                 todo = "see whether its Zephyr reports to this Finelog, and metrics of the suite";
-                lines = self.lab.last_lines(self.job).await.to_vec();
+                lines = self.lab.last_lines(self.job).await;
             }
             Why::Refused(why) => found = why,
             Why::Ended => (found, lines) = self.end().await,
@@ -177,6 +188,7 @@ impl Follower<'_> {
                 (found, lines) = (format!("{why}; {end}"), tail);
             }
         }
+        lines.retain(|line| !line.trim().is_empty());
         let lines = lines.split_off(lines.len().saturating_sub(LINES));
         Err(Broken { link: link.name, found, todo: todo.to_owned(), lines, ms })
     }
@@ -196,37 +208,62 @@ impl Follower<'_> {
         };
         // The text has the last lines below it; they are shown by themselves.
         let first = said.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
-        let lines = self.lab.last_lines(self.job).await.to_vec();
-        (first, lines)
+        self.clock.sleep(LATE_LINES).await;
+        (first, self.lab.last_lines(self.job).await)
     }
 
     /// Waits until the state of the job is one of these.
     async fn until(
-        &self,
+        &mut self,
         stop: &mut Stop,
         report: &mut Report<'_, '_>,
         reached: impl Fn(&JobState) -> bool,
-    ) -> Result<String, Why> {
+    ) -> Result<JobState, Why> {
         let mut told = String::new();
+        let start = self.clock.elapsed();
         loop {
             if let Some(job) = self.look(stop, report).await? {
-                if reached(&job.state) && (!job.state.has_ended() || job.state == JobState::Succeeded) {
-                    return Ok(self.place(stop).await?.unwrap_or_else(|| word(&job.state)));
+                let phase = phase(&job);
+                if phase.has_ended() {
+                    // It may have gone through several links between two looks. Where it was set up when it was last
+                    // seen, it ended there.
+                    let went_on = job.started_at.is_some() && !matches!(self.last, JobState::Building);
+                    let fine = phase == JobState::Succeeded || went_on;
+                    return if fine { Ok(phase) } else { Err(Why::Ended) };
                 }
-                if job.state.has_ended() {
-                    return Err(Why::Ended);
+                if reached(&phase) {
+                    return Ok(phase);
                 }
-                let waits = format!("{}: {}", word(&job.state), job.pending_reason);
+                self.last = phase.clone();
+                let why =
+                    if job.pending_reason.is_empty() { String::new() } else { format!(": {}", job.pending_reason) };
+                let waits = format!("{}{why}", word(&phase));
                 if told != waits {
                     report.note(&waits);
                     told = waits;
                 }
             }
-            stop.or(self.clock.sleep(PAUSE)).await.map_err(Why::Stopped)?;
+            self.pause(start, stop).await.map_err(Why::Stopped)?;
         }
     }
 
-    /// The state of the job, and the worker that it runs on.
+    /// Waits a little; longer when it was waited for long already.
+    async fn pause(&self, start: Duration, stop: &mut Stop) -> Result<(), String> {
+        let waited = self.clock.elapsed().saturating_sub(start);
+        stop.or(self.clock.sleep((waited / 20).clamp(PAUSE.0, PAUSE.1))).await
+    }
+
+    /// The jobs below this one that wait for a place: most often the pool of workers.
+    async fn waiting(&self) -> Option<String> {
+        let id = marin::JobId::new(self.job.as_str()).ok()?;
+        let tree = self.iris.tree(&id).await.ok()?;
+        let waits: Vec<&JobStatus> = tree.descendants.iter().filter(|job| job.state == JobState::Pending).collect();
+        let first = waits.first()?;
+        let name = first.job_id.rsplit('/').next().unwrap_or_default();
+        Some(format!("{} of its jobs wait for a place, such as {name}: {}", waits.len(), first.pending_reason))
+    }
+
+    /// The worker that the job runs on.
     async fn place(&self, stop: &mut Stop) -> Result<Option<String>, Why> {
         let Ok(id) = marin::JobId::new(self.job.as_str()) else { return Ok(None) };
         let tasks = stop.or(self.iris.tasks(&id)).await.map_err(Why::Stopped)?.unwrap_or_default();
@@ -258,6 +295,7 @@ impl Follower<'_> {
         there: impl Fn(&Seen) -> bool,
     ) -> Result<Seen, Why> {
         let mut over = None;
+        let start = self.clock.elapsed();
         loop {
             // Asked for before the stores: what they lack then is late, not to come.
             let job = self.look(stop, report).await?;
@@ -276,7 +314,7 @@ impl Follower<'_> {
                 Some(_) => return Err(Why::Ended),
                 None => {}
             }
-            stop.or(self.clock.sleep(PAUSE)).await.map_err(Why::Stopped)?;
+            self.pause(start, stop).await.map_err(Why::Stopped)?;
         }
     }
 
@@ -287,7 +325,7 @@ impl Follower<'_> {
             if matches!(stop.or(self.lab.poll(self.job)).await, Ok(Ok(Doing::Ended(_))) | Err(_)) {
                 return;
             }
-            if stop.or(self.clock.sleep(PAUSE)).await.is_err() {
+            if self.pause(start, stop).await.is_err() {
                 return;
             }
         }
@@ -296,6 +334,18 @@ impl Follower<'_> {
 
 fn said(record: &Record) -> String {
     format!("{} of {}: {}", record.stage, record.execution, record.status)
+}
+
+/// The state of a job; of one whose task is not yet running that it is being set up.
+fn phase(job: &JobStatus) -> JobState {
+    let count = |state: &str| job.task_state_counts.get(state).copied().unwrap_or(0);
+    let prepares = job.state == JobState::Running && count("running") == 0 && count("building") + count("assigned") > 0;
+    if prepares { JobState::Building } else { job.state.clone() }
+}
+
+/// What is said of a job that ran at some time.
+fn ran(state: &JobState) -> String {
+    if state.has_ended() { format!("it ran, and has ended: {}", word(state)) } else { word(state) }
 }
 
 /// The word of a state for people.

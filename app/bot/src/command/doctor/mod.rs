@@ -10,7 +10,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use suite::{Backend, Suite};
@@ -85,6 +85,10 @@ fn limit(text: &str) -> Result<suite::unit::Duration, String> {
 pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let asked = args.probe.as_ref().map(|suite| Asked::new(suite, args)).transpose()?;
     let config = Config::load(args.config.as_deref());
+    let names = match &config {
+        Ok(config) => names(args, config, asked.as_ref())?,
+        Err(_) => Vec::new(),
+    };
     let own = config.as_ref().map(secrets).unwrap_or_default();
     let secrets: Vec<String> = world.machine.secrets.values().iter().map(|&s| s.to_owned()).chain(own).collect();
     let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
@@ -92,7 +96,10 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     report.about("this machine", "");
     checks::git(&mut report);
     let config = match config {
-        Ok(config) => Some(config),
+        Ok(config) => {
+            report.add(Check::ok("configuration", read_from(args, &config)));
+            Some(config)
+        }
         Err(why) => {
             let todo = "correct the file; config/zephyr-ab.example.toml shows what may stand there";
             report.add(Check::fail("configuration", why.to_string(), todo));
@@ -101,7 +108,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     };
     let suites = checks::suites(&mut report, args.suites.as_deref(), asked.as_ref().map(|asked| &asked.suite));
     if let Some(config) = &config {
-        all(args, config, &suites, asked.as_ref(), &mut report)?;
+        all(args, config, &names, &suites, asked.as_ref(), &mut report)?;
     } else {
         report.about("clusters", "");
         report.add(Check::skipped("all of them", "configuration"));
@@ -109,30 +116,39 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     Ok(if report.finish()? { Exit::Done } else { Exit::Failed })
 }
 
-/// The clusters, and the probe on one of them.
-fn all(
-    args: &Args,
-    config: &Config,
-    suites: &[Suite],
-    asked: Option<&Asked>,
-    report: &mut Report<'_, '_>,
-) -> Result<(), Failure> {
-    let mut names: Vec<&str> = args.clusters.iter().map(String::as_str).collect();
+/// The clusters that are checked.
+fn names(args: &Args, config: &Config, asked: Option<&Asked>) -> Result<Vec<String>, Failure> {
+    let mut names = args.clusters.clone();
     match asked {
-        Some(asked) if !names.contains(&asked.cluster()) => names.push(asked.cluster()),
-        None if names.is_empty() => names.extend(config.clusters.keys().map(String::as_str)),
+        Some(asked) if !names.iter().any(|name| name == asked.cluster()) => names.push(asked.cluster().to_owned()),
+        None if names.is_empty() => names.extend(config.clusters.keys().cloned()),
         _ => {}
     }
     for name in &names {
         config.cluster(name)?;
     }
+    Ok(names)
+}
+
+fn read_from(args: &Args, config: &Config) -> String {
     let file = match &args.config {
         Some(path) => path.display().to_string(),
-        None if std::path::Path::new(USUAL).is_file() => USUAL.to_owned(),
-        None => format!("no {USUAL} here: what is built in"),
+        None if Path::new(USUAL).is_file() => USUAL.to_owned(),
+        None => format!("no {USUAL} here, only what is built in"),
     };
     let known: Vec<&str> = config.clusters.keys().map(String::as_str).collect();
-    report.add(Check::ok("configuration", format!("{file}; clusters: {}", known.join(", "))));
+    format!("{file}; clusters: {}", known.join(", "))
+}
+
+/// The clusters, and the probe on one of them.
+fn all(
+    args: &Args,
+    config: &Config,
+    names: &[String],
+    suites: &[Suite],
+    asked: Option<&Asked>,
+    report: &mut Report<'_, '_>,
+) -> Result<(), Failure> {
     let runtime = runtime()?;
     let mut earlier = None;
     for name in names {

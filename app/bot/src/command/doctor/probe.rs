@@ -8,13 +8,13 @@ use domain::ids::JobId;
 use domain::ports::{Lab as _, Submitted};
 use domain::rounds::TrialName;
 use lab::iris::{IrisLab, launch_of};
-use marin::iris::BUNDLE_LIMIT;
+use marin::iris::{BUNDLE_LIMIT, JobState};
 use marin::{Clock, Iris};
 
 use super::Args;
 use super::asked::Asked;
 use super::job::{Broken, Follower};
-use super::said::{Check, Report};
+use super::said::{Check, PROBE, Report};
 use super::stop::Stop;
 use crate::command::run::{Commits, Known, Prepared, RunsOn, prepare, runtime};
 use crate::failure::Failure;
@@ -35,9 +35,9 @@ pub(super) fn run(
     args: &Args,
     against: Option<&'static str>,
 ) -> Result<(), Failure> {
-    report.about("probe", &format!("{} at {} of {}", asked.said(), args.at, args.repo));
+    report.about(PROBE, &format!("{} at {} of {}", asked.said(), args.at, args.repo));
     if let Some(earlier) = against {
-        LINKS.iter().for_each(|link| report.add(Check::skipped(link, earlier)));
+        skip(report, &LINKS, earlier);
         return Ok(());
     }
     let prepared = match plan(report, asked, args) {
@@ -45,7 +45,7 @@ pub(super) fn run(
         Err(why) => {
             let todo = "correct what is asked for; --repo and --at name the commit";
             report.add(Check::fail("plan", why.to_string(), todo));
-            LINKS.iter().skip(1).for_each(|link| report.add(Check::skipped(link, "plan")));
+            skip(report, &LINKS[1..], "plan");
             return Ok(());
         }
     };
@@ -70,6 +70,13 @@ pub(super) fn run(
         probe.whole(&prepared, stop).await;
     });
     Ok(())
+}
+
+/// These links are not looked at.
+fn skip(report: &mut Report<'_, '_>, links: &[&'static str], earlier: &str) {
+    for link in links {
+        report.add(Check::skipped(link, earlier));
+    }
 }
 
 /// The plan of `run` for one commit against itself: the job of the control is what runs.
@@ -110,12 +117,18 @@ impl Probe<'_, '_, '_> {
         let launched = self.launch(prepared, &stop).await;
         if let Launched::Job(job) = &launched {
             let Ok(launch) = launch_of(&prepared.plan, &Role::Control) else { return };
-            let mut follower =
-                Follower { lab: &self.lab, iris: self.iris, clock: &*self.clock, job, rules: &launch.rules };
+            let mut follower = Follower {
+                lab: &self.lab,
+                iris: self.iris,
+                clock: &*self.clock,
+                job,
+                rules: &launch.rules,
+                last: JobState::Unspecified,
+            };
             if let Err(Broken { link, found, todo, lines, ms }) = follower.all(&mut stop, self.report).await {
                 self.report.add(Check::fail(link, found, todo).with_lines(lines).took(ms));
                 let at = LINKS.iter().position(|known| *known == link).unwrap_or(0);
-                LINKS.iter().skip(at + 1).for_each(|later| self.report.add(Check::skipped(later, link)));
+                skip(self.report, &LINKS[at + 1..], link);
             }
         }
         // From here on nothing stops it: whoever is impatient would leave a job behind.
@@ -133,17 +146,19 @@ impl Probe<'_, '_, '_> {
     async fn launch(&mut self, prepared: &Prepared, stop: &Stop) -> Launched {
         let plan = &prepared.plan;
         let start = self.clock.elapsed();
-        let made =
-            launch_of(plan, &Role::Control).and_then(|launch| self.lab.bundle(plan, &Role::Control, &launch));
+        let made = launch_of(plan, &Role::Control).and_then(|launch| self.lab.bundle(plan, &Role::Control, &launch));
         let bundle = match made {
             Ok(bundle) => bundle,
-            Err(why) => return self.not("bundle", start, why, "see what the repository has at this commit", &LINKS[2..]),
+            Err(why) => {
+                return self.not("bundle", start, why, "see what the repository has at this commit", &LINKS[2..]);
+            }
         };
         let bytes = bundle.bytes.len();
         let files = entries(&bundle.bytes).map_or_else(String::new, |files| format!("{files} files, "));
         let found = format!("{files}{bytes} bytes of at most {BUNDLE_LIMIT}");
         if bytes > BUNDLE_LIMIT {
-            let todo = "leave large files out: [tool.iris.bundle] of pyproject.toml in the repository says what is in it";
+            let todo =
+                "leave large files out: [tool.iris.bundle] of pyproject.toml in the repository says what is in it";
             return self.not("bundle", start, found, todo, &LINKS[2..]);
         }
         self.report.add(Check::ok("bundle", found).took(self.since(start)));
@@ -177,7 +192,7 @@ impl Probe<'_, '_, '_> {
         later: &[&'static str],
     ) -> Launched {
         self.report.add(Check::fail(link, found, todo).took(self.since(start)));
-        later.iter().for_each(|later| self.report.add(Check::skipped(later, link)));
+        skip(self.report, later, link);
         Launched::Not
     }
 
@@ -236,7 +251,7 @@ impl Probe<'_, '_, '_> {
                         all().filter(|job| !job.state.has_ended()).map(|job| job.job_id.as_str()).collect();
                     if on.is_empty() {
                         let state = tree.root.job.state.as_str().trim_start_matches("JOB_STATE_").to_owned();
-                        let found = format!("{state}, with {} descendants, none running", tree.descendants.len());
+                        let found = format!("{state}; nothing of it runs ({} jobs below it)", tree.descendants.len());
                         self.report.add(Check::ok("gone", found).took(self.since(start)));
                         return;
                     }

@@ -14,6 +14,9 @@ const LONGEST: usize = 500;
 /// Width of the names of checks.
 const WIDTH: usize = 18;
 
+/// What the checks of a real job are about.
+pub(super) const PROBE: &str = "probe";
+
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -91,9 +94,10 @@ impl Check {
         Self { lines, ..self }
     }
 
-    /// The lines of a terminal.
-    fn text(&self) -> String {
-        let time = self.ms.map(|ms| format!("{:>7}  ", seconds(ms))).unwrap_or_default();
+    /// The lines of a terminal; `timed` where the others have a time.
+    fn text(&self, timed: bool) -> String {
+        let time = self.ms.map_or_else(String::new, |ms| format!("{:>8}", seconds(ms)));
+        let time = if timed { format!("{time:8}  ") } else { String::new() };
         let todo = self.todo.as_ref().map(|todo| format!("  -> {todo}")).unwrap_or_default();
         let mut text = format!("  {:7}  {:WIDTH$}  {time}{}{todo}\n", self.level.word(), self.what, self.found);
         for line in &self.lines {
@@ -113,9 +117,7 @@ pub(super) fn seconds(ms: u64) -> String {
 
 /// A foreign text on one line of a terminal: what could move the cursor or turn the direction of writing is escaped.
 pub(super) fn plain(text: &str) -> String {
-    let turns = |c: char| {
-        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
+    let turns = |c: char| matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let mut plain = String::new();
     for (at, c) in text.trim_end().chars().enumerate() {
         if at == LONGEST {
@@ -168,15 +170,15 @@ impl<'r, 'w> Report<'r, 'w> {
     }
 
     /// A check was made.
-    pub(super) fn add(&mut self, check: Check) {
-        let check = Check {
+    pub(super) fn add(&mut self, mut check: Check) {
+        check = Check {
             about: self.about.clone(),
             found: self.safe(&check.found),
             todo: check.todo.as_deref().map(plain),
             lines: check.lines.iter().map(|line| self.safe(line)).collect(),
             ..check
         };
-        self.print(&check.text());
+        self.print(&check.text(self.about == PROBE));
         self.checks.push(check);
     }
 
