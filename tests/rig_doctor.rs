@@ -18,10 +18,24 @@ fn is_up(what: &str) -> bool {
     up
 }
 
+const JSON: [&str; 5] = ["doctor", "--cluster", "rig", "--format", "json"];
+
 fn doctor(more: &[&str]) -> (Option<i32>, Value) {
-    let ran = run(&[&["doctor", "--cluster", "rig", "--format", "json"], more].concat(), b"");
-    let value = serde_json::from_str(&ran.stdout).unwrap_or_else(|why| panic!("{why}: {}{}", ran.stdout, ran.stderr));
-    (ran.code, value)
+    let ran = run(&[&JSON[..], more].concat(), b"");
+    (ran.code, parsed(&ran.stdout))
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}"))
+}
+
+/// The same, interrupted after a few seconds.
+fn interrupted(seconds: &str, more: &[&str]) -> (Option<i32>, Value) {
+    let script = r#"seconds=$1; shift; "$@" & pid=$!; sleep "$seconds"; kill -INT $pid; kill -INT $pid; wait $pid"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", seconds, env!("CARGO_BIN_EXE_zephyr-ab")]).args(JSON).args(more);
+    let output = command.output().expect("a shell");
+    (output.status.code(), parsed(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// The level of a check.
@@ -65,6 +79,13 @@ fn a_probe_of_the_rig_holds_where_the_commit_does() {
     let (code, value) = probe("broken", "5min");
     assert_eq!((code, level(&value, "gone")), (Some(1), Some("ok")), "{value:#}");
     assert!(value.to_string().contains("ValueError: broken on purpose"), "{value:#}");
+
+    for seconds in ["1", "4"] {
+        let args = ["--probe", "rig", "--repo", repository, "--at", "main"];
+        let (code, value) = interrupted(seconds, &args);
+        assert_eq!((code, level(&value, "gone")), (Some(1), Some("ok")), "{value:#}");
+        assert!(value.to_string().contains("stopped by Ctrl-C"), "{value:#}");
+    }
 
     // Started or not, nothing is left of it.
     let (code, value) = probe("main", "3s");

@@ -35,7 +35,7 @@ pub enum Format {
 ///
 /// Nothing is changed by the checks. With --probe the smallest job of a suite is run as well and followed link by link up
 /// to its first record; it is ended in any case, also on Ctrl-C. Should this program itself be killed, the controller ends
-/// the job when it has run as long as --limit says. The exit code is 0 where nothing FAILs, else 1.
+/// the job soon after it has run as long as --limit says. The exit code is 0 where nothing FAILs, else 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab doctor
