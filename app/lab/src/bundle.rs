@@ -2,7 +2,7 @@
 //!
 //! There is no checkout, and nothing of the repository is executed: no hook, filter, attribute or build. A file has the
 //! bytes that git stores, so that a file of Git LFS is its pointer. Which files are in it is what the official client
-//! puts into it from a clean checkout, by [`rules`] that `pyproject.toml` may extend; where that client leaves out files
+//! puts into it from a clean checkout, by rules that `pyproject.toml` may extend; where that client leaves out files
 //! whose names git quotes, such as those that are not ASCII, they are in here. A link to a file is that file, as Python's
 //! `zipfile` writes it.
 //!
