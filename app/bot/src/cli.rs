@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, demo, doctor, evidence, judge, power, run, simulate, suite};
+use crate::command::{calibrate, compare, demo, doctor, evidence, judge, power, run, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -17,6 +17,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Calibrate(calibrate::Args),
+    Compare(compare::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Evidence(evidence::Args),
@@ -35,6 +36,7 @@ impl Cli {
     pub fn run(&self, world: &mut World<'_>) -> Result<Exit, Failure> {
         match &self.command {
             Command::Calibrate(args) => calibrate::run(args, world),
+            Command::Compare(args) => compare::run(args, world),
             Command::Demo(args) => demo::run(args, world),
             Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),

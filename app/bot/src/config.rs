@@ -104,7 +104,7 @@ impl Config {
 
     fn parse(file: &str, text: &str) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             let message = error.message().replace('\n', " ");
             Failure::Usage(format!("{file}:{line}: {message}{}", near(&message)))
         })

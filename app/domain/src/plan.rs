@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::arms::{Arms, Role};
 use crate::comparability::Context;
 use crate::ids::{ArmName, CommitSha, Digest, RunId, SuiteName};
+use crate::machine::timing::Late;
 use crate::rounds::RoundMode;
 use crate::view::Calibrated;
 use crate::workload::Workload;
@@ -33,6 +34,14 @@ pub struct Origin {
     pub trees: BTreeMap<String, String>,
     /// How many paths differ between control and head.
     pub changed_paths: u64,
+    /// Roles, as text, whose commit nobody knows: in its place stands the beginning of a digest of the job's files, or
+    /// of its name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_commits: Vec<String>,
+    /// Where the trials are, per role as text in the order of the rounds, when they had run before the comparison
+    /// began: a job each, or one trial's executions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ran: BTreeMap<String, Vec<String>>,
 }
 
 /// The plan of a run. Frozen when the run starts and written to `plan.json`; nothing of it is found out again later.
@@ -88,6 +97,9 @@ pub struct Plan {
     /// What a person must agree to before anything starts, such as the expected cost; `None` starts at once.
     #[serde(default)]
     pub confirm: Option<String>,
+    /// How measurements are waited for that are not all there when a job has ended; `None` is the usual way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Late>,
     /// What the comment says about the plan, such as several merge bases or a trivial difference.
     pub notes: Vec<String>,
 }

@@ -180,6 +180,17 @@ impl Workload {
         self.fields.get(name).unwrap_or(never)
     }
 
+    /// What two workloads agree in: everything else is unknown.
+    #[must_use]
+    pub fn agreed(&self, other: &Self) -> Self {
+        let names = self.names().chain(other.names());
+        let fields = names.map(|name| {
+            let known = if self.get(name) == other.get(name) { self.get(name).clone() } else { Known::Unknown };
+            (name.to_owned(), known)
+        });
+        Self { fields: fields.collect() }
+    }
+
     /// The names of all fields: the standard ones, and every further parameter that was set.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let further = self.fields.keys().map(String::as_str).filter(|name| Field::of(name).is_none());

@@ -47,6 +47,9 @@ pub(crate) fn parameters(plan: &Plan) -> Vec<(String, Setting)> {
 /// The comparison again, and the same verdict again, both from inside the folder of the evidence: its suite is the one
 /// that was measured, wherever it came from.
 pub(crate) fn lines(plan: &Plan) -> Vec<String> {
+    if !plan.origin.ran.is_empty() {
+        return vec![compared(plan), "zephyr-ab evidence verify .".to_owned()];
+    }
     let mut words = ["zephyr-ab", "run", SUITE].map(str::to_owned).to_vec();
     words.extend(plan.preset.iter().map(|preset| quoted(&format!("preset={preset}"))));
     words.extend(parameters(plan).iter().map(|(name, value)| quoted(&format!("{name}={}", value_of(value)))));
@@ -78,6 +81,24 @@ pub(crate) fn lines(plan: &Plan) -> Vec<String> {
     words.extend(["--repo", "<repository>", "--out", ".."].map(str::to_owned));
     words.extend(plan.continues.iter().flat_map(|run| ["--continue".to_owned(), format!("<folder of {run}>")]));
     vec![words.join(" "), "zephyr-ab evidence verify .".to_owned()]
+}
+
+/// The comparison of jobs that had run before.
+fn compared(plan: &Plan) -> String {
+    let of = |role: &str| plan.origin.ran.get(role).map(|ran| ran.join(",")).unwrap_or_default();
+    let mut words = ["zephyr-ab", "compare", SUITE].map(str::to_owned).to_vec();
+    words.push(quoted(&format!("control={}", of("control"))));
+    for treatment in plan.arms.treatments() {
+        let declared: Vec<String> =
+            treatment.declared.entries().map(|(key, value)| format!(",{key}={value}")).collect();
+        let name = &treatment.name;
+        words.push(quoted(&format!("treatment={name}@{}{}", of(name.as_str()), declared.concat())));
+    }
+    if plan.calibration.as_object().is_some_and(|known| !known.is_empty()) {
+        words.extend(["--calibration", CALIBRATION].map(str::to_owned));
+    }
+    words.extend(["--out", ".."].map(str::to_owned));
+    words.join(" ")
 }
 
 fn treatment(treatment: &Treatment) -> String {

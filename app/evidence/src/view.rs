@@ -21,8 +21,8 @@ use crate::judge::Judgment;
 use crate::reproduce;
 use crate::trials::{self, Seen, bad};
 
-/// What the jobs of this machine begin with: its processes have no names that anybody could look up.
-const LOCAL: &str = "/local/";
+/// What the jobs begin with that nobody could look up: processes of this machine, and executions without a job.
+const NAMELESS: [&str; 2] = ["/local/", "/executions/"];
 
 /// The view of a folder whose run ended as `ending` says. `judgment` is the last one, where it ended with a verdict.
 #[must_use]
@@ -44,7 +44,8 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     };
     view.workload = reproduce::facts(plan);
     let origin = &plan.origin;
-    view.control.sha = Some(plan.arms.control().to_string());
+    let known = |role: &Role| !origin.unknown_commits.contains(&role.to_string());
+    view.control.sha = Some(plan.arms.control().to_string()).filter(|_| known(&Role::Control));
     view.control.base_ref = Some(origin.base.clone()).filter(|base| !base.is_empty());
     view.control.behind = origin.behind;
     view.control.jobs = jobs(all, &Role::Control, judgment);
@@ -53,7 +54,7 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     for (shown, treatment) in view.treatments.iter_mut().zip(plan.arms.treatments()) {
         let role = Role::Treatment(treatment.name.clone());
         shown.name = treatment.name.to_string();
-        shown.sha = Some(treatment.commit.to_string());
+        shown.sha = Some(treatment.commit.to_string()).filter(|_| known(&role));
         shown.jobs = jobs(all, &role, judgment);
         shown.outputs = outputs(all, &role, judgment);
         shown.errors = errors(bundle, &role);
@@ -78,7 +79,12 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.reproduce = reproduce::lines(plan);
     view.provenance = Provenance {
         repository: Some(origin.repository.clone()).filter(|repository| !repository.is_empty()),
-        head: plan.arms.treatments().first().map(|treatment| treatment.commit.to_string()),
+        head: plan
+            .arms
+            .treatments()
+            .first()
+            .filter(|treatment| known(&Role::Treatment(treatment.name.clone())))
+            .map(|treatment| treatment.commit.to_string()),
         merge_base: origin.merge_bases.first().map(ToString::to_string),
         run: Some(plan.run.to_string()),
         ..Provenance::default()
@@ -146,7 +152,7 @@ fn shown(seen: &Seen<'_>, role: &Role, judgment: Option<&Judgment>) -> bool {
 }
 
 fn jobs(all: &[Seen<'_>], role: &Role, judgment: Option<&Judgment>) -> Vec<Job> {
-    let named = |job: &Job| !job.id.starts_with(LOCAL);
+    let named = |job: &Job| !NAMELESS.iter().any(|user| job.id.starts_with(user));
     all.iter().filter(|seen| shown(seen, role, judgment)).map(|seen| job(seen.fate)).filter(named).collect()
 }
 

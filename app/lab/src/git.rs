@@ -9,6 +9,7 @@
 //! [`source`] is where a mirror is filled from, [`mirror`] the mirror and its revisions, [`history`] how commits are
 //! related, [`tree`] what a commit holds, and [`checkout`] a commit's files on a disk.
 
+mod blobs;
 pub mod checkout;
 mod command;
 mod error;
@@ -18,10 +19,12 @@ pub mod path;
 pub mod source;
 pub mod tree;
 
+pub(crate) use blobs::read_blobs;
 pub use checkout::{CheckedOut, CheckoutLimits};
 pub use error::GitError;
+pub(crate) use error::plain;
 pub use history::MergeBases;
 pub use mirror::Mirror;
 pub use path::TreePath;
 pub use source::Source;
-pub use tree::{Entry, Kind};
+pub use tree::{Entry, Kind, Leaf};

@@ -3,10 +3,12 @@
 //! [`launch`] is what a trial of an arm is, [`rules`] how its answers become rows; both stand in the plan. A job runs in
 //! a [`crate::bundle`] made from git objects: nothing of a commit is executed on this machine. [`tree`] says how a job
 //! ended from what the controller tells of it and its descendants, `collect` asks for its measurements by the texts of
-//! `queries`, and [`answers`] are the files that they are kept in. [`seen`] is what is there of a job that still runs.
+//! `queries`, and [`answers`] are the files that they are kept in. [`existing`] is the same for jobs that already ran, and
+//! [`seen`] what is there of one that still runs.
 
 pub mod answers;
 mod collect;
+pub mod existing;
 mod follow;
 pub mod launch;
 mod queries;
@@ -119,10 +121,10 @@ impl IrisLab {
         let bundle = self.bundle(plan, role, &launch).map_err(refused)?;
         let mut request = launch.request(&self.name(trial), trial, commit, plan.limit_ms).map_err(refused)?;
         match self.iris.has_bundle(&bundle.id).await {
-            Ok(true) => request.bundle_id.clone_from(&bundle.id),
-            Ok(false) => request.bundle_blob = bundle.bytes.to_vec(),
+            Ok(true) => request.bundle_id = bundle.id,
+            Ok(false) => request.bundle_blob = bundle.bytes,
             // Sending it again is always right.
-            Err(error) if !error.is_transient() => request.bundle_blob = bundle.bytes.to_vec(),
+            Err(error) if !error.is_transient() => request.bundle_blob = bundle.bytes,
             Err(error) => return Err(Submitted::NoAnswer(error.to_string())),
         }
         Ok(request)

@@ -37,7 +37,14 @@ impl Teller<'_> {
         {
             points.push(self.words.say("point.lower", &json!({ "rows": rows }))?);
         }
-        for difference in treatment.mismatch.iter().take(self.limits.list.min(12)) {
+        // A field without a value in either arm is one that could not be read.
+        let (unknown, differ): (Vec<_>, Vec<_>) =
+            treatment.mismatch.iter().partition(|one| one.control.is_none() && one.treatment.is_none());
+        if !unknown.is_empty() {
+            let fields = unknown.iter().map(|one| self.name(&one.field)).collect();
+            points.push(self.words.say("point.unknown", &json!({ "fields": self.few(fields, 12)? }))?);
+        }
+        for difference in differ.into_iter().take(self.limits.list.min(12)) {
             let values = json!({ "difference": self.difference(difference)? });
             points.push(self.words.say("point.mismatch", &values)?);
         }

@@ -16,6 +16,7 @@ mod node;
 pub mod parameter;
 pub mod policy;
 pub mod preset;
+pub mod readback;
 pub mod resolve;
 pub mod scope;
 pub mod setup;

@@ -37,8 +37,9 @@ const FORMATS: [(&str, Format); 5] = [
 /// The name that stands for the tag of a trial.
 pub(crate) const RUN_TAG: &str = "run_tag";
 
+/// A part of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+pub(crate) enum Piece {
     Literal(String),
     Parameter(String, Format),
     RunTag,
@@ -232,6 +233,20 @@ fn is_a_whole_line(program: &Word) -> bool {
 }
 
 impl Word {
+    /// Its parts.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The whole of it, where it has no place for a value.
+    pub(crate) fn literal(&self) -> Option<&str> {
+        match &self.pieces[..] {
+            [] => Some(""),
+            [Piece::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// The parameters that it names.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {

@@ -1,6 +1,7 @@
 //! One room per subcommand: its arguments, and a function that runs it.
 
 pub mod calibrate;
+pub mod compare;
 pub mod demo;
 pub mod doctor;
 pub mod evidence;

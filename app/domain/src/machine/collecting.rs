@@ -40,16 +40,16 @@ impl Trial {
         let probes = probes.saturating_add(u32::from(!matches!(probe, Probe::Unavailable(_))));
         let (previous, unavailable, due) = match probe {
             Probe::Complete { kept: true, .. } => return self.over(good),
-            Probe::Complete { .. } if probes > 2 * timing::PROBES => {
+            Probe::Complete { .. } if probes > 2 * self.late.probes() => {
                 let why = "complete answers that stay the same".to_owned();
                 return self.over(poor(Discard::Incomplete(vec![why])));
             }
-            Probe::Complete { digest, .. } => (Some(digest.clone()), None, now.plus(timing::REPEAT_AFTER)),
+            Probe::Complete { digest, .. } => (Some(digest.clone()), None, now.plus(self.late.repeat_after())),
             Probe::Incomplete { missing, kept } => {
-                if *kept || probes > 2 * timing::PROBES {
+                if *kept || probes > 2 * self.late.probes() {
                     return self.over(poor(Discard::Incomplete(missing.clone())));
                 }
-                (None, None, now.plus(timing::probe_after(probes)))
+                (None, None, now.plus(self.late.probe_after(probes)))
             }
             Probe::Unavailable(why) => {
                 let since = unavailable.as_ref().map_or(now, |before| before.since);
@@ -64,7 +64,7 @@ impl Trial {
         };
         let keep = match is_failure {
             true => Keep::Anything,
-            false if probes >= timing::PROBES => Keep::Partial,
+            false if probes >= self.late.probes() => Keep::Partial,
             false => Keep::Repeated,
         };
         self.state = TrialState::Collecting { end, probes, previous: previous.clone(), unavailable };

@@ -87,7 +87,11 @@ impl Run {
 
     fn submit_place(&mut self, at: usize, now: Ms, effects: &mut Vec<Effect>) {
         let name = self.name_of(at);
-        self.trials.push(Trial::new(name.clone(), self.places[at].clone()));
+        self.trials.push(Trial::new(
+            name.clone(),
+            self.places[at].clone(),
+            self.frame.as_ref().map(|frame| frame.late).unwrap_or_default(),
+        ));
         self.trial(&name, &TrialEvent::Begin, now, effects);
     }
 

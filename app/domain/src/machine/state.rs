@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::timing::Late;
 use crate::ids::{ArmName, Digest};
 use crate::plan::Plan;
 use crate::ports::{Alive, Ending, Judged, Look};
@@ -33,6 +34,9 @@ pub struct Frame {
     pub earlier_rounds: u32,
     /// What a person must agree to first.
     pub confirm: Option<String>,
+    /// How measurements are waited for.
+    #[serde(default)]
+    pub late: Late,
 }
 
 impl Frame {
@@ -50,6 +54,7 @@ impl Frame {
             episode: plan.episode,
             earlier_rounds: plan.earlier_rounds,
             confirm: plan.confirm.clone(),
+            late: plan.late.unwrap_or_default(),
         }
     }
 

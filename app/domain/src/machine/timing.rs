@@ -1,6 +1,8 @@
 //! How long is waited for what, in milliseconds.
 
-use crate::time::{DAY, MINUTE, SECOND};
+use serde::{Deserialize, Serialize};
+
+use crate::time::{DAY, HOUR, MINUTE, SECOND};
 
 /// Between two looks for a job whose submission got no answer.
 pub const FIND_EVERY: u64 = 5 * SECOND;
@@ -21,9 +23,7 @@ pub const LIMIT_GRACE: u64 = 2 * MINUTE;
 pub const CONFIRM_FOR: u64 = 7 * DAY;
 /// How long a source of measurements may be silent.
 pub const SOURCE_FOR: u64 = DAY;
-/// How often incomplete measurements are asked for while the source answers.
-pub const PROBES: u32 = 7;
-/// Between two probes that should be equal.
+/// Between two probes that should be equal, unless records are waited for in shorter steps anyway.
 pub const REPEAT_AFTER: u64 = 5 * SECOND;
 /// How often the measurements of a failed program are asked for: they are evidence, and nothing waits for them.
 pub const FAILED_TRIES: u32 = 3;
@@ -35,10 +35,44 @@ pub fn poll_after(age: u64) -> u64 {
     (age / 8).clamp(SECOND / 5, 15 * SECOND)
 }
 
-/// Until the next probe of incomplete measurements: 20 s, then half as much again each time.
-#[must_use]
-pub fn probe_after(probes: u32) -> u64 {
-    (1..probes.min(12)).fold(20 * SECOND, |delay, _| delay + delay / 2)
+/// How measurements are waited for that are not all there while the source answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Late {
+    /// Until the second probe, milliseconds, from 1.
+    pub every_ms: u64,
+    /// Probes after the first.
+    pub times: u32,
+    /// How much longer each wait is than the one before, percent, from 100.
+    pub factor_percent: u64,
+}
+
+impl Default for Late {
+    /// 20 s, then half as much again each time, six times.
+    fn default() -> Self {
+        Self { every_ms: 20 * SECOND, times: 6, factor_percent: 150 }
+    }
+}
+
+impl Late {
+    /// How often incomplete measurements are asked for.
+    #[must_use]
+    pub fn probes(self) -> u32 {
+        self.times.saturating_add(1)
+    }
+
+    /// Until the next probe after so many, at most an hour.
+    #[must_use]
+    pub fn probe_after(self, probes: u32) -> u64 {
+        let longer = |delay: u64| delay.saturating_mul(self.factor_percent.clamp(100, 1000)) / 100;
+        (1..probes.min(64)).fold(self.every_ms.max(1), |delay, _| longer(delay).min(HOUR)).min(HOUR)
+    }
+
+    /// Between two probes that should be equal.
+    #[must_use]
+    pub fn repeat_after(self) -> u64 {
+        REPEAT_AFTER.min(self.every_ms.max(1))
+    }
 }
 
 /// Until something that could not be asked is asked again: 5 s, doubled each time, at most 10 minutes.
@@ -54,8 +88,12 @@ mod tests {
     #[test]
     fn delays_grow_and_end() {
         assert_eq!([0, 8000, 10 * DAY].map(poll_after), [200, 1000, 15_000]);
-        assert_eq!([1, 2, 3].map(probe_after), [20_000, 30_000, 45_000]);
+        let late = Late::default();
+        assert_eq!([1, 2, 3].map(|probes| late.probe_after(probes)), [20_000, 30_000, 45_000]);
+        assert_eq!((late.probes(), late.repeat_after()), (7, 5000));
+        let quick = Late { every_ms: 1000, times: 8, factor_percent: 100 };
+        assert_eq!((quick.probe_after(9), quick.repeat_after()), (1000, 1000));
         assert_eq!([0, 1, 6, 7, u32::MAX].map(again_after), [5000, 10_000, 320_000, 600_000, 600_000]);
-        assert!(probe_after(u32::MAX) < DAY);
+        assert!(late.probe_after(u32::MAX) <= HOUR);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collecting::failure;
 use super::effect::{Effect, Keep, What};
-use super::timing;
+use super::timing::{self, Late};
 use crate::arms::Role;
 use crate::ids::{Digest, JobId};
 use crate::ports::{Cause, Discard, End, Fate, JobState, Submitted, TrialFate};
@@ -108,6 +108,9 @@ pub struct Trial {
     pub waits: Option<String>,
     /// The number of the last question about it.
     pub asked: u32,
+    /// How its measurements are waited for.
+    #[serde(default)]
+    pub late: Late,
 }
 
 /// What came of asking for answers.
@@ -166,7 +169,7 @@ pub enum Overdue {
 impl Trial {
     /// A trial of which nothing was done.
     #[must_use]
-    pub fn new(name: TrialName, role: Role) -> Self {
+    pub fn new(name: TrialName, role: Role, late: Late) -> Self {
         Self {
             name,
             role,
@@ -179,6 +182,7 @@ impl Trial {
             step: None,
             waits: None,
             asked: 0,
+            late,
         }
     }
 

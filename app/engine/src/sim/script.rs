@@ -189,6 +189,7 @@ pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
         continues: None,
         earlier_rounds: 0,
         confirm: chance.happens(150).then(|| "it costs something".to_owned()),
+        late: None,
         notes: Vec::new(),
     })
 }

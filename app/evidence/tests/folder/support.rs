@@ -63,6 +63,7 @@ pub(crate) fn plan(treatments: &[&str], looks: &[u64]) -> Plan {
             behind: Some(3),
             trees: BTreeMap::new(),
             changed_paths: 2,
+            ..Origin::default()
         },
         workloads: roles.iter().map(|role| (role.clone(), workload())).collect(),
         contexts: roles.iter().map(|r| (r.clone(), context(if r == "control" { "3.12" } else { "3.13" }))).collect(),
@@ -79,6 +80,7 @@ pub(crate) fn plan(treatments: &[&str], looks: &[u64]) -> Plan {
         continues: None,
         earlier_rounds: 0,
         confirm: None,
+        late: None,
         notes: vec!["each invocation is a ledger of its own".to_owned()],
     }
 }

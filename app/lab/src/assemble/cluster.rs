@@ -16,7 +16,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::executions::{Executions, executions};
-use crate::iris::answers::{Answers, Grid, JOB, STAGES, Told};
+use crate::iris::answers::{Answers, Grid, JOB, JobAnswer, STAGES, Told};
 use crate::iris::launch::band_word;
 use crate::iris::rules::{Hosts, Rules};
 
@@ -72,9 +72,12 @@ pub struct ClusterTrial {
 pub fn read(files: &[Answer], rules: &Rules) -> Result<ClusterTrial, Unusable> {
     let answers =
         Answers::read(files).map_err(|(name, why)| unusable(Reason::SchemaDrift, format!("{name}: {why}")))?;
-    let Some(job) = &answers.job else { return Err(unusable(Reason::RowsMissing, format!("{JOB} is missing"))) };
+    if answers.job.is_none() && answers.named.is_none() {
+        return Err(unusable(Reason::RowsMissing, format!("{JOB} is missing")));
+    }
     let pattern = rules.line_pattern().map_err(|why| unusable(Reason::SchemaDrift, why))?;
-    let executions = executions(&answers, &job.root.job.job_id, pattern.as_ref());
+    let root = answers.job.as_ref().map_or("", |job| job.root.job.job_id.as_str());
+    let executions = executions(&answers, root, pattern.as_ref());
     let grid = match &answers.stages {
         Some(Told::Grid(grid)) => grid,
         Some(Told::Absent { absent }) if absent.contains("Schema error") => {
@@ -90,12 +93,12 @@ pub fn read(files: &[Answer], rules: &Rules) -> Result<ClusterTrial, Unusable> {
         let problem = format!("{} expected and not there: {}", missing.len(), listed.join("; "));
         return Err(unusable(Reason::RowsMissing, problem));
     }
-    let losses = job.losses();
+    let losses = answers.job.as_ref().map(JobAnswer::losses).unwrap_or_default();
     let mut facts = facts(&answers, rules);
-    facts.priority = band_word(&job.root.request.priority_band);
+    facts.priority = answers.job.as_ref().and_then(|job| band_word(&job.root.request.priority_band));
     facts.lost_workers = losses.workers;
     facts.remarks.extend(executions.remarks.iter().cloned());
-    if !job.complete {
+    if answers.job.as_ref().is_some_and(|job| !job.complete) {
         facts.remarks.push("the job has more descendants than the controller lists".to_owned());
     }
     let unplanned = unplanned(&executions, &records);

@@ -62,6 +62,9 @@ fn logged(text: &str) -> Option<&str> {
 /// they claim a time at which the job did not run.
 #[must_use]
 pub fn executions(answers: &Answers, root: &str, pattern: Option<&Regex>) -> Executions {
+    if let Some(ids) = &answers.named {
+        return by_hand(answers, ids);
+    }
     let named = pattern.zip(answers.lines.as_ref()).map(|(pattern, lines)| named_in_log(lines, root, pattern));
     let named = named.unwrap_or_default();
     let (mut own, mut others) = (BTreeMap::new(), BTreeSet::new());
@@ -92,6 +95,20 @@ pub fn executions(answers: &Answers, root: &str, pattern: Option<&Regex>) -> Exe
     let unknown: Vec<&ExecutionId> = named.iter().filter(|id| !others.contains(id) && !own.contains_key(id)).collect();
     remark(&mut found.remarks, &unknown, "which the table of executions does not know");
     found.planned = own;
+    found
+}
+
+/// The executions that a person named, whosever they are.
+fn by_hand(answers: &Answers, ids: &[String]) -> Executions {
+    let mut found = Executions::default();
+    let ids = ids.iter().filter_map(|id| id.parse::<ExecutionId>().ok());
+    found.planned = ids.map(|id| (id, None)).collect();
+    if let Some(Told::Grid(grid)) = &answers.executions {
+        for (id, _, stages) in recorded(grid) {
+            found.planned.entry(id).and_modify(|planned| *planned = stages);
+        }
+    }
+    found.remarks.push("executions were named by hand".to_owned());
     found
 }
 

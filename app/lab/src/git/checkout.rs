@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use domain::ids::CommitSha;
 
 use super::command::{Git, shown};
-use super::{Entry, GitError, Kind, Mirror, TreePath};
+use super::{Entry, GitError, Kind, Mirror, TreePath, read_blobs};
 
 const LIMIT: Duration = Duration::from_mins(30);
 /// Longest target of a link that is followed; Linux has no longer ones.
@@ -169,41 +169,13 @@ type Take<'t> = dyn FnMut(&Entry, &mut dyn Read) -> Result<(), GitError> + 't;
 
 /// Gives the content of each entry to `take`, in order, from one `cat-file --batch`.
 fn objects(git: &Git, entries: &[&Entry], take: &mut Take<'_>) -> Result<(), GitError> {
-    if entries.is_empty() {
-        return Ok(());
-    }
-    let input: String = entries
-        .iter()
-        .flat_map(|entry| {
-            [
-                entry.object.as_str(),
-                "
-",
-            ]
-        })
-        .collect();
-    let args = ["cat-file", "--batch", "--buffer"].map(OsStr::new);
-    let ended = git.stream(&args, input.as_bytes(), |stdout| {
-        let mut stdout = BufReader::with_capacity(1 << 16, stdout);
-        let broken = |why: io::Error| GitError::system("reading from git cat-file", &why);
-        for entry in entries {
-            let mut head = String::new();
-            (&mut stdout).take(200).read_line(&mut head).map_err(broken)?;
-            if head != format!("{} blob {}\n", entry.object, entry.bytes) {
-                return Err(GitError::unexpected("cat-file"));
-            }
-            let mut content = (&mut stdout).take(entry.bytes);
-            take(entry, &mut content)?;
-            let left = content.limit();
-            let mut end = [0];
-            stdout.read_exact(&mut end).map_err(broken)?;
-            if left != 0 || end != *b"\n" {
-                return Err(GitError::unexpected("cat-file"));
-            }
+    let objects: Vec<&str> = entries.iter().map(|entry| entry.object.as_str()).collect();
+    read_blobs(git, &objects, |at, bytes, content| {
+        if bytes != entries[at].bytes {
+            return Err(GitError::unexpected("cat-file"));
         }
-        Ok(())
-    })?;
-    ended.success("cat-file")
+        take(entries[at], content)
+    })
 }
 
 /// Whether following the link at `path` never leaves the tree, with all other links as they are. What is not there does

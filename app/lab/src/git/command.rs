@@ -58,6 +58,8 @@ const FIXED: &[&str] = &[
     "log.showSignature=false",
 ];
 
+/// What a pipe may hold without privileges.
+const PIPE_BYTES: usize = 1 << 20;
 const STDERR_BYTES: usize = 16 * 1024;
 
 /// The program, and what it is called with.
@@ -123,6 +125,8 @@ impl Git {
         let group = Pid::from_child(&child);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(mut stdout), Some(mut stderr)) = (stdout, stderr) else { return Err(GitError::unexpected(&what)) };
+        // Git writes in small pieces; with room for many, neither it nor the reader waits for the other at each.
+        let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         let (done, over) = sync_channel::<()>(0);
         thread::scope(|scope| {
             let watch = scope.spawn(move || {

@@ -73,6 +73,10 @@ impl fmt::Display for TreePath {
 /// reads it (short name, streams, dots and spaces at the end). The rules are those of git's `is_hfs_dotgit` and
 /// `is_ntfs_dotgit`.
 fn is_dot_git(name: &[u8]) -> bool {
+    // Most names are ASCII, where nothing is ignored: the first character decides for nearly all of them.
+    if name.is_ascii() && !name.first().is_some_and(|first| matches!(first, b'.' | b'g' | b'G')) {
+        return false;
+    }
     let text = String::from_utf8_lossy(name);
     let kept = text.chars().filter(
         |c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'),

@@ -19,6 +19,8 @@ pub const EXECUTIONS: &str = "executions.json";
 pub const STAGES: &str = "stages.json";
 /// Peak memory of each attempt and the machine that it ran on.
 pub const TASKS: &str = "tasks.json";
+/// The executions that a person named, where there is no job to ask.
+pub const NAMED: &str = "named.json";
 /// The end of the log of a job that failed.
 pub const LOG_TAIL: &str = "log-tail.stderr";
 
@@ -157,6 +159,8 @@ pub struct Answers {
     pub stages: Option<Told>,
     /// See [`TASKS`].
     pub tasks: Option<Told>,
+    /// See [`NAMED`].
+    pub named: Option<Vec<String>>,
 }
 
 impl Answers {
@@ -177,7 +181,8 @@ impl Answers {
         let lines = self.lines.as_ref().map(|lines| pretty(serde_json::to_value(lines).unwrap_or_default()));
         let tables = [(EXECUTIONS, &self.executions), (STAGES, &self.stages), (TASKS, &self.tasks)];
         let tables = tables.into_iter().map(|(name, table)| (name, table.as_ref().map(told)));
-        let all = [(JOB, job), (LOG_LINES, lines)].into_iter().chain(tables);
+        let named = self.named.as_ref().map(|named| pretty(json!(named)));
+        let all = [(JOB, job), (LOG_LINES, lines)].into_iter().chain(tables).chain([(NAMED, named)]);
         all.filter_map(|(name, bytes)| Some(Answer { name: name.to_owned(), bytes: bytes? })).collect()
     }
 
@@ -204,6 +209,7 @@ impl Answers {
             executions: one(files, EXECUTIONS)?,
             stages: one(files, STAGES)?,
             tasks: one(files, TASKS)?,
+            named: one(files, NAMED)?,
         };
         for (name, told) in [(EXECUTIONS, &answers.executions), (STAGES, &answers.stages), (TASKS, &answers.tasks)] {
             if let Some(Told::Grid(grid)) = told
@@ -232,6 +238,7 @@ mod tests {
             executions: Some(Told::Absent { absent: "no \"such\" table".into() }),
             stages: Some(Told::Grid(grid)),
             tasks: None,
+            named: Some(vec!["x".into()]),
         };
         let files = answers.written();
         assert_eq!(Answers::read(&files), Ok(answers));

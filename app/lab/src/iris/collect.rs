@@ -71,6 +71,25 @@ impl IrisLab {
         }
     }
 
+    /// The answers of executions that a person named.
+    pub(super) async fn ask_named(&self, rules: &Rules, ids: &[domain::ids::ExecutionId]) -> Collected {
+        let mut answers = Answers { named: Some(ids.iter().map(ToString::to_string).collect()), ..Answers::default() };
+        let ids = self::ids(ids.iter());
+        let told = async {
+            let executions = self.told(&queries::executions_named(&ids)?).await?;
+            Ok::<_, Error>((executions, self.told(&queries::stages(&ids)?).await?))
+        };
+        match told.await {
+            Ok((executions, stages)) => (answers.executions, answers.stages) = (Some(executions), Some(stages)),
+            Err(error) => return Collected::Unavailable(error.to_string()),
+        }
+        match missing(&answers, rules) {
+            Ok(missing) if missing.is_empty() => Collected::Complete(answers.written()),
+            Ok(missing) => Collected::Incomplete(answers.written(), missing),
+            Err(why) => Collected::Incomplete(answers.written(), vec![why]),
+        }
+    }
+
     async fn all(&self, rules: &Rules, job: &JobId, id: &marin::JobId) -> Result<Arc<Answers>, Lacking> {
         let unavailable = |error: Error| Lacking::of(&error);
         let tree = self.tree(job, id).await.map_err(unavailable)?;

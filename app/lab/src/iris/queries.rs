@@ -10,6 +10,12 @@ pub(crate) fn executions(root: &JobId, others: &[ExecutionId]) -> Result<Select,
     Template::new(text)?.fill(&values)
 }
 
+/// Executions by their ids, whosever they are.
+pub(crate) fn executions_named(ids: &[ExecutionId]) -> Result<Select, BadTemplate> {
+    let text = r#"SELECT * FROM "zephyr.execution" WHERE execution_id IN ({ids}) ORDER BY execution_id, seq"#;
+    Template::new(text)?.fill(&[("ids", Value::Executions(ids.to_vec()))])
+}
+
 /// The stage records of executions.
 pub(crate) fn stages(ids: &[ExecutionId]) -> Result<Select, BadTemplate> {
     let text = r#"SELECT * FROM "zephyr.stage" WHERE execution_id IN ({ids}) ORDER BY execution_id, stage_name, seq"#;
@@ -59,6 +65,7 @@ mod tests {
         let all = [
             executions(&root, ids),
             executions(&root, &[]),
+            executions_named(ids),
             stages(ids),
             stages_again(&root, &[]),
             tasks(&root, 7),

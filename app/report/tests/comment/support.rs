@@ -139,6 +139,7 @@ pub(crate) fn complete(mut view: View) -> View {
         replaced_rounds: Some(1),
         priority: Some(text("batch, not preemptible")),
         busy: Some(Busy { load: 4.83, cores: 2 }),
+        remarks: Vec::new(),
     });
     view.fingerprint = Some(Fingerprint {
         digest: text("sha256:1b4f0e98"),

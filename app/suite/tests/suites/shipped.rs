@@ -50,6 +50,18 @@ fn every_preset_makes_sense_and_some_generation_can_run_it() {
 }
 
 #[test]
+fn the_files_say_the_same_as_what_is_embedded() {
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/suites"));
+    for name in suite::names(Some(folder)).unwrap() {
+        let (file, embedded) = (suite::load(&name.as_str().into(), Some(folder)).unwrap(), load(&name));
+        assert_eq!(file.digest, embedded.digest, "{name}");
+        if let (Backend::Iris(file), Backend::Iris(embedded)) = (&file.backend, &embedded.backend) {
+            assert_eq!(file.launcher, embedded.launcher, "{name}");
+        }
+    }
+}
+
+#[test]
 fn what_the_comments_of_zephyr_say_about_its_command_lines() {
     let suite = load("zephyr");
     assert!(

@@ -121,7 +121,7 @@ fn as_json(measured: &Measured, told: &Told, folder: &Path) -> Result<Value, Fai
 }
 
 /// The exit code: 1 without a verdict, 3 for a verdict that was named.
-pub(super) fn exit(measured: &Measured, told: &Told, fail_on: &[FailOn]) -> Exit {
+pub(in crate::command) fn exit(measured: &Measured, told: &Told, fail_on: &[FailOn]) -> Exit {
     match (&measured.ended, told.verdict) {
         (Ended::Judged, Some(verdict)) if fail_on.iter().any(|on| on.is(verdict)) => Exit::Matched,
         (Ended::Judged, Some(_)) => Exit::Done,

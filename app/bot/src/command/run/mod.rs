@@ -16,10 +16,13 @@ use evidence::{DiskStorage, Folder, Scanner, Templates};
 use suite::SuiteRef;
 
 pub use answer::{FailOn, Format, Told};
-pub(super) use answer::{print, told};
+pub(super) use answer::{exit, print, told};
+pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
+pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
 pub use plan::{Commits, Known, Prepared, prepare};
+pub(super) use plan::{empty_mirror, late};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
@@ -132,11 +135,16 @@ pub(super) fn announce(prepared: &Prepared, world: &mut World<'_>) -> Result<(),
     let trials = rounds * plan.roles().len() as u64;
     let long = prepared.each_ms.map(|each| format!(", about {}", progress::duration(each * trials)));
     let (control, treatments, long) = (plan.arms.control().short(), treatments.join(", "), long.unwrap_or_default());
-    writeln!(
-        world.stderr,
-        "{}: control {control} ({}), {treatments}; at most {rounds} rounds, {trials} trials{long}",
-        plan.title, plan.origin.base
-    )?;
+    if !plan.origin.ran.is_empty() {
+        let names: Vec<String> = plan.treatments().iter().map(ToString::to_string).collect();
+        writeln!(world.stderr, "{}: control and {}, {rounds} rounds of jobs that ran", plan.title, names.join(", "))?;
+    } else {
+        writeln!(
+            world.stderr,
+            "{}: control {control} ({}), {treatments}; at most {rounds} rounds, {trials} trials{long}",
+            plan.title, plan.origin.base
+        )?;
+    }
     for note in prepared.hints.iter().chain(&plan.notes) {
         writeln!(world.stderr, "note: {note}")?;
     }
@@ -144,7 +152,7 @@ pub(super) fn announce(prepared: &Prepared, world: &mut World<'_>) -> Result<(),
 }
 
 /// The folder of evidence often lies in a repository, and is not to be committed by accident.
-fn keep_out_of_git(out: &std::path::Path) -> Result<(), Failure> {
+pub(super) fn keep_out_of_git(out: &std::path::Path) -> Result<(), Failure> {
     if out.exists() {
         return Ok(());
     }

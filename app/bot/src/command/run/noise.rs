@@ -21,23 +21,23 @@ use crate::failure::Failure;
 const LEAST_ROWS: usize = 3;
 
 /// What is known of the noise.
-pub(super) struct Noise {
+pub(in crate::command) struct Noise {
     /// The object `calibration` of the input contract.
-    pub(super) contract: Value,
+    pub(in crate::command) contract: Value,
     /// What the comment says of it.
-    pub(super) calibrated: Calibrated,
+    pub(in crate::command) calibrated: Calibrated,
     /// The file as it was read.
-    pub(super) file: Option<Vec<u8>>,
+    pub(in crate::command) file: Option<Vec<u8>>,
     /// Why it says nothing here.
-    pub(super) unfit: Option<String>,
+    pub(in crate::command) unfit: Option<String>,
     /// How many rows will be judged.
-    pub(super) rows: usize,
+    pub(in crate::command) rows: usize,
     /// The kind of machine on a cluster that it is of; whether the trials run on such ones is seen afterwards.
-    pub(super) host: Option<String>,
+    pub(in crate::command) host: Option<String>,
 }
 
 impl Noise {
-    pub(super) fn of(
+    pub(in crate::command) fn of(
         suite: &Suite,
         resolved: &Resolved,
         fingerprint: &Digest,

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use domain::arms::{Arms, Treatment};
 use domain::comparability::Context;
 use domain::ids::{CommitSha, Digest, RunId};
+use domain::machine::timing::Late;
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Clock, How};
 use domain::request::{Options, Rounds};
@@ -14,7 +15,7 @@ use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::git::tree::FileAt;
 use lab::git::{Mirror, Source, TreePath};
 use lab::scratch::{self, Scratch};
-use suite::{Resolved, Suite};
+use suite::{Backend, Resolved, Suite};
 
 use super::launches::Roles;
 use super::noise::{Noise, costly, hints};
@@ -64,7 +65,7 @@ pub struct Prepared {
     /// The mirror of the repository.
     pub mirror: Mirror,
     /// The folder that holds the mirror, removed when this is dropped.
-    _holds: Scratch,
+    pub(in crate::command) _holds: Scratch,
 }
 
 /// Names of branches that a head is usually merged into.
@@ -132,6 +133,7 @@ pub fn prepare(
         continues: None,
         earlier_rounds: 0,
         confirm: None,
+        late: late(suite),
         notes,
     };
     let confirm = costly(suite, &resolved, &plan);
@@ -239,13 +241,19 @@ fn continuation(folder: &Path, run: &RunId) -> Option<String> {
 }
 
 /// A mirror of the repository in a temporary folder.
-pub(super) fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
+fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
     let source = Source::of(repo).map_err(usage)?;
+    let (mirror, holds) = empty_mirror(world)?;
+    mirror.fetch(&source).map_err(anyhow::Error::from)?;
+    Ok((mirror, holds))
+}
+
+/// A mirror of nothing in a temporary folder.
+pub(in crate::command) fn empty_mirror(world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
     scratch::sweep(&world.machine.temp);
     let holds = Scratch::create(&world.machine.temp)
         .with_context(|| format!("no temporary folder in {}", world.machine.temp.display()))?;
     let mirror = Mirror::open(holds.path(), &world.machine.path).map_err(anyhow::Error::from)?;
-    mirror.fetch(&source).map_err(anyhow::Error::from)?;
     Ok((mirror, holds))
 }
 
@@ -317,6 +325,8 @@ fn find(
         behind: mirror.behind(arms.control(), &base).ok(),
         trees: BTreeMap::new(),
         changed_paths: changed.len() as u64,
+        unknown_commits: Vec::new(),
+        ran: BTreeMap::new(),
     };
     Ok(Found { arms, origin, trees, contexts, notes })
 }
@@ -345,6 +355,16 @@ fn context(mirror: &Mirror, commit: &CommitSha) -> Result<Context, Failure> {
         }
     }
     Ok(context)
+}
+
+/// How the suite waits for late records.
+pub(in crate::command) fn late(suite: &Suite) -> Option<Late> {
+    let Backend::Iris(cluster) = &suite.backend else { return None };
+    let late = cluster.metrics.late_rows;
+    // 1 to 10 by the suite.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let factor_percent = (late.factor * 100.0) as u64;
+    Some(Late { every_ms: late.every.0, times: late.times, factor_percent })
 }
 
 /// Without a registry, every invocation is a ledger of its own.

@@ -62,15 +62,16 @@ fn sentence(progress: &Progress) -> String {
     let replaced = if progress.replacement > 0 { ", measured anew" } else { "" };
     let arms: Vec<String> = progress.arms.iter().map(Role::to_string).collect();
     let arms = if arms.is_empty() { String::new() } else { format!(": {}", arms.join(", ")) };
-    let waits = progress.waits.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let waits = progress.waits.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
     match progress.phase {
         Phase::Queued | Phase::Planning => "starting".to_owned(),
         Phase::AwaitingConfirmation => "waiting for agreement".to_owned(),
         Phase::Waiting => format!("{round}{replaced}{arms}, preparing{waits}"),
         Phase::Running => {
-            let step = progress.step.as_ref().map(|step| {
-                let name = step.name.as_deref().unwrap_or("starting");
-                format!(", {name} ({} of {})", (step.done + 1).min(step.of), step.of)
+            let step = progress.step.as_ref().map(|step| match (&step.name, step.of) {
+                (_, 0) => ", starting".to_owned(),
+                (Some(name), of) => format!(", {} ({} of {of})", plain(name), (step.done + 1).min(of)),
+                (None, of) => format!(", {} of {of} stages done", step.done),
             });
             format!("{round}{replaced}{arms}{}", step.unwrap_or_default())
         }
@@ -80,6 +81,11 @@ fn sentence(progress: &Progress) -> String {
         Phase::Sealing => "sealing the evidence".to_owned(),
         Phase::Over => format!("done in {}", duration(progress.elapsed_ms)),
     }
+}
+
+/// A name from a cluster, as a terminal may see it.
+fn plain(name: &str) -> String {
+    name.replace(char::is_control, "?")
 }
 
 /// Seconds up to two minutes, then minutes, then hours and minutes.

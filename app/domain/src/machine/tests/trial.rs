@@ -1,4 +1,5 @@
 use crate::ids::{Digest, JobId, RunId};
+use crate::machine::timing::Late;
 use crate::machine::{Effect, Keep, Overdue, Probe, Trial, TrialEvent, TrialState, What, timing};
 use crate::ports::{Cause, Discard, End, Failure, Fate, JobState, Submitted};
 use crate::rounds::TrialName;
@@ -8,7 +9,7 @@ use super::{failed, preempted, running, stopped, succeeded};
 
 fn planned() -> Trial {
     let run = RunId::new(1_795_984_130, 7).unwrap();
-    Trial::new(TrialName { run, round: 1, replacement: 0, place: 1 }, "head".parse().unwrap())
+    Trial::new(TrialName { run, round: 1, replacement: 0, place: 1 }, "head".parse().unwrap(), Late::default())
 }
 
 fn job() -> JobId {
@@ -129,13 +130,13 @@ fn records_that_stay_missing_are_named() {
     let (mut probes, mut at) = (0, 0);
     while trial.fate().is_none() {
         probes += 1;
-        let kept = probes == timing::PROBES + 1;
+        let kept = probes == Late::default().probes() + 1;
         let (after, effects) =
             told(&trial, TrialEvent::Collected(trial.asked, Probe::Incomplete { missing: missing.clone(), kept }), at);
         if let Some(Effect { due, what: What::Collect { keep, .. } }) = effects.first() {
             assert!(due.0 > at);
             at = due.0;
-            assert_eq!(*keep == Keep::Partial, probes >= timing::PROBES, "{probes}");
+            assert_eq!(*keep == Keep::Partial, probes >= Late::default().probes(), "{probes}");
         }
         trial = after;
     }
