@@ -119,7 +119,8 @@ impl IrisLab {
             return Err(Submitted::Refused(format!("the plan has no arm {role}")));
         };
         let bundle = self.bundle(plan, role, &launch).map_err(refused)?;
-        let mut request = launch.request(&self.name(trial), trial, commit, plan.limit_ms).map_err(refused)?;
+        let tree = plan.origin.trees.get(&role.to_string()).map_or("", String::as_str);
+        let mut request = launch.request(&self.name(trial), trial, (commit, tree), plan.limit_ms).map_err(refused)?;
         match self.iris.has_bundle(&bundle.id).await {
             Ok(true) => request.bundle_id = bundle.id,
             Ok(false) => request.bundle_blob = bundle.bytes,

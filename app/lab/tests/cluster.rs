@@ -271,7 +271,7 @@ fn a_launch_names_the_trial_and_nothing_else() {
     assert_eq!((one.len(), one != other, launch.tag(&name(1))), (12, true, one.clone()));
     assert!(one.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
     let commit = "a".repeat(40).parse().unwrap();
-    let request = launch.request("/me/x", &name(1), &commit, 600_000).unwrap();
+    let request = launch.request("/me/x", &name(1), (&commit, "abc"), 600_000).unwrap();
     let argv = request.entrypoint.run_command.argv.join(" ");
     assert!(argv.starts_with("python -m experiments.datakit.zephyr_benchmark --sample-prefix file:///"), "{argv}");
     assert!(argv.contains(&format!("--run-tag {one} ")), "{argv}");

@@ -16,6 +16,8 @@ use super::{IrisLab, outside, queries};
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 /// Lines of the log of a failed job that are kept.
 const TAIL: u32 = 40;
+/// How late the last lines of a log come: 0.6 s was seen.
+const LAST_LINES: Duration = Duration::from_secs(2);
 /// Jobs of a tree whose tasks are asked for; more than that is not told apart.
 const SUSPECTS: usize = 40;
 
@@ -119,6 +121,8 @@ impl IrisLab {
         if let Some(tail) = self.recall(job).tail {
             return tail;
         }
+        // The last lines, which tell the most, come when the job has long ended.
+        self.clock.sleep(LAST_LINES).await;
         let Some(tail) = self.tail_now(job, id).await.map(Arc::new) else { return Arc::default() };
         if !tail.is_empty() {
             self.remember(job, |known| known.tail = Some(Arc::clone(&tail)));

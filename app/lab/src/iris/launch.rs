@@ -182,7 +182,8 @@ impl Launch {
         band(&self.priority).map(drop)
     }
 
-    /// The request of a trial. `name` is `/user/job`; the bundle is for the caller to add.
+    /// The request of a trial. `name` is `/user/job`, `tree` a digest of the commit's files; the bundle is for the caller
+    /// to add.
     ///
     /// # Errors
     /// A priority that is none.
@@ -190,11 +191,11 @@ impl Launch {
         &self,
         name: &str,
         trial: &TrialName,
-        commit: &CommitSha,
+        (commit, tree): (&CommitSha, &str),
         limit_ms: u64,
     ) -> Result<LaunchRequest, String> {
         let mut env = self.env.clone();
-        env.entry(PROVENANCE.to_owned()).or_insert_with(|| provenance(commit, self.harness.as_ref()));
+        env.entry(PROVENANCE.to_owned()).or_insert_with(|| provenance(commit, tree, self.harness.as_ref()));
         let mut constraints = vec![match &self.site {
             Site::Region(region) => Constraint::one_of("region", &[region]),
             Site::Cluster(cluster) => Constraint::one_of("cluster", &[cluster]),
@@ -236,12 +237,17 @@ impl Launch {
 pub const PROVENANCE: &str = "MARIN_PROVENANCE";
 
 /// What a job is made of, in the form of the cluster's own client, so that it can be told from the job alone.
-fn provenance(commit: &CommitSha, harness: Option<&Harness>) -> String {
-    let mut said = serde_json::json!({ "base_commit": commit, "dirty": false, "built_by": "zephyr-ab" });
-    if let Some(harness) = harness {
-        said["harness_commit"] = serde_json::json!(harness.commit);
-    }
-    said.to_string()
+fn provenance(commit: &CommitSha, tree: &str, harness: Option<&Harness>) -> String {
+    let command: Vec<String> = harness.map(|harness| format!("benchmark of {}", harness.commit)).into_iter().collect();
+    serde_json::json!({
+        "tree_hash": tree.get(..12).unwrap_or(tree),
+        "base_commit": commit,
+        "dirty": false,
+        "branch": null,
+        "built_by": "zephyr-ab",
+        "command_line": command,
+    })
+    .to_string()
 }
 
 /// A fraction of a thousandth of a core is none: the suite allows hundredths at least.

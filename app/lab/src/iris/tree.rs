@@ -99,8 +99,8 @@ impl JobAnswer {
     /// all attempts.
     fn last_error(&self) -> Option<String> {
         let tasks = self.tasks.get(&self.root.job.job_id)?;
-        let failed = tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.state == TaskState::Failed);
-        failed.last().map(|attempt| first_line(&attempt.error)).filter(|error| !error.is_empty())
+        let mut failed = tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.state == TaskState::Failed);
+        failed.next_back().map(|attempt| first_line(&attempt.error)).filter(|error| !error.is_empty())
     }
 
     /// How the job ended. `log` are the last lines that it printed, `share` that of lost worker attempts above which
@@ -142,7 +142,7 @@ impl JobAnswer {
             let tasks = self.tasks.get(&self.root.job.job_id).into_iter().flatten();
             tasks.flat_map(|task| &task.attempts).filter(|a| a.state == TaskState::Failed).map(|a| a.exit_code)
         };
-        match codes().last() {
+        match codes().next_back() {
             // Somebody sent SIGKILL, and nobody knows who.
             Some(-9 | 137) => {
                 infrastructure(format!("the job was ended by SIGKILL; who sent it is not known: {error}"))
