@@ -17,6 +17,7 @@ mod never;
 mod reference;
 mod refusals;
 mod regressions;
+mod rig_doctor;
 mod run;
 mod support;
 mod vectors;

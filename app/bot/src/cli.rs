@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, compare, demo, evidence, judge, power, run, simulate, suite};
+use crate::command::{calibrate, compare, demo, doctor, evidence, judge, power, run, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -19,6 +19,7 @@ enum Command {
     Calibrate(calibrate::Args),
     Compare(compare::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
     Power(power::Args),
@@ -37,6 +38,7 @@ impl Cli {
             Command::Calibrate(args) => calibrate::run(args, world),
             Command::Compare(args) => compare::run(args, world),
             Command::Demo(args) => demo::run(args, world),
+            Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
             Command::Power(args) => power::run(args, world),

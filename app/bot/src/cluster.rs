@@ -8,6 +8,7 @@ use lab::bundle::Bundler;
 use lab::git::Mirror;
 use lab::iris::{IrisLab, Settings};
 use marin::auth::{ServiceAccount, StaticToken, TokenSource};
+use marin::iris::CurrentUser;
 use marin::retry::Later;
 use marin::{Clock, Finelog, Iris, Login, RetryPolicy, Transport};
 use rand::TryRng;
@@ -98,15 +99,28 @@ fn made(cluster: &ClusterConfig, name: &str, world: &World<'_>) -> Result<(Iris,
 pub async fn connect(config: &Config, name: &str, world: &World<'_>) -> Result<Connection, Failure> {
     let cluster = config.cluster(name)?;
     let (iris, finelog, clock) = made(cluster, name, world)?;
-    let user = iris.current_user().await.with_context(|| format!("cluster {name} at {}", cluster.controller))?;
+    let said = iris.current_user().await.with_context(|| format!("cluster {name} at {}", cluster.controller))?;
+    let user = user_of(cluster, name, &said)?;
+    Ok(Connection { name: name.to_owned(), iris, finelog, user, identity: (said.user_id, said.role), clock })
+}
+
+/// Whether a controller that says this knows nobody by name.
+pub(crate) fn is_anonymous(user: &CurrentUser) -> bool {
+    matches!(user.user_id.as_str(), "" | "anonymous")
+}
+
+/// Whose jobs are launched where the controller takes the caller for `user`.
+///
+/// # Errors
+/// No job can have this user.
+pub(crate) fn user_of(cluster: &ClusterConfig, name: &str, user: &CurrentUser) -> Result<String, Failure> {
     // On a cluster without logins everybody is anonymous, and jobs are told apart by the name that they choose.
-    let mine = if matches!(user.user_id.as_str(), "" | "anonymous") { &cluster.user } else { &user.user_id };
+    let mine = if is_anonymous(user) { &cluster.user } else { &user.user_id };
     if mine.len() > LONGEST_USER || marin::JobId::new(&format!("/{mine}/x")).is_err() {
         let shown: String = mine.chars().take(60).collect();
         return Err(Failure::Usage(format!("cluster {name}: {shown:?} cannot be the user of a job")));
     }
-    let (user, identity) = (mine.clone(), (user.user_id, user.role));
-    Ok(Connection { name: name.to_owned(), iris, finelog, user, identity, clock })
+    Ok(mine.clone())
 }
 
 fn source(token: &TokenConfig, clock: &Arc<SystemTime>, world: &World<'_>) -> Result<Arc<dyn TokenSource>, String> {

@@ -104,8 +104,8 @@ impl Config {
 
     fn parse(file: &str, text: &str) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
-            let message = error.message().replace('\n', " ");
+            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            let message = without_value(&error.message().replace('\n', " "));
             Failure::Usage(format!("{file}:{line}: {message}{}", near(&message)))
         })
     }
@@ -124,6 +124,19 @@ impl Config {
                 known.join(", ")
             ))
         })
+    }
+}
+
+/// The message without the value that it is about: where something is amiss a secret may stand.
+fn without_value(message: &str) -> String {
+    match message.split_once(", expected ") {
+        Some((found, expected)) if !found.starts_with("unknown field") => {
+            let kind = found.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+            format!("{} value, expected {expected}", kind.trim_end_matches(':').split(' ').next().unwrap_or("invalid"))
+        }
+        Some(_) => message.to_owned(),
+        // Without an expectation it repeats nothing but names.
+        None => message.split('"').step_by(2).collect::<Vec<_>>().join("..."),
     }
 }
 

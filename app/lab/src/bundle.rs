@@ -2,7 +2,7 @@
 //!
 //! There is no checkout, and nothing of the repository is executed: no hook, filter, attribute or build. A file has the
 //! bytes that git stores, so that a file of Git LFS is its pointer. Which files are in it is what the official client
-//! puts into it from a clean checkout, by [`rules`] that `pyproject.toml` may extend; where that client leaves out files
+//! puts into it from a clean checkout, by rules that `pyproject.toml` may extend; where that client leaves out files
 //! whose names git quotes, such as those that are not ASCII, they are in here. A link to a file is that file, as Python's
 //! `zipfile` writes it.
 //!
@@ -28,7 +28,7 @@ pub use error::{BundleError, Large};
 use links::{End, Links};
 use pack::{Sums, Wanted, pack, within};
 use rules::Rules;
-use zip::Packed;
+use zip::{Entry, Packed};
 
 /// Bytes that the cluster takes.
 const BUNDLE_BYTES: u64 = 25 << 20;
@@ -111,7 +111,7 @@ impl fmt::Display for Skipped {
 
 /// A file of the bundle: where it is, and what is in it.
 struct Planned<'t> {
-    path: &'t TreePath,
+    name: &'t str,
     object: &'t str,
     executable: bool,
 }
@@ -137,15 +137,15 @@ impl Bundler {
         let (planned, skipped) = plan(&leaves, &links, &rules)?;
         let files = self.files(&planned)?;
 
-        let entries = || planned.iter().zip(&files).map(|(file, packed)| (file.path, packed.as_ref()));
-        let size = |(path, packed): (&TreePath, &Packed)| zip::ENTRY + 2 * path.bytes().len() as u64 + packed.bytes;
-        let bytes = entries().map(size).fold(zip::END, u64::saturating_add);
+        let entries = || {
+            let both = planned.iter().zip(&files);
+            both.map(|(&Planned { name, executable, .. }, file)| Entry { name, executable, file })
+        };
+        let bytes = zip::size(entries());
         if bytes > BUNDLE_BYTES {
             return Err(BundleError::TooLarge { bytes, limit: BUNDLE_BYTES, largest: largest(entries()) });
         }
-        let texts: Option<Vec<&str>> = planned.iter().map(|file| std::str::from_utf8(file.path.bytes()).ok()).collect();
-        let texts = texts.unwrap_or_default();
-        let bytes = zip::assemble(texts.into_iter().zip(files.iter().map(AsRef::as_ref)), bytes)?;
+        let bytes = zip::assemble(entries(), bytes)?;
         Ok(Bundle { id: Digest::of(&bytes).into(), bytes, files: planned.len() as u64, skipped })
     }
 
@@ -206,13 +206,13 @@ impl Bundler {
 
     /// The compressed files of a plan, in its order.
     fn files(&self, planned: &[Planned<'_>]) -> Result<Vec<Arc<Packed>>, BundleError> {
-        let mut places: HashMap<(&str, bool), usize> = HashMap::with_capacity(planned.len());
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(planned.len());
         let mut wanted: Vec<Wanted<'_>> = Vec::new();
         let which: Vec<usize> = planned
             .iter()
-            .map(|&Planned { object, executable, .. }| {
-                let place = *places.entry((object, executable)).or_insert_with(|| {
-                    wanted.push(Wanted { object, executable, times: 0 });
+            .map(|&Planned { object, .. }| {
+                let place = *places.entry(object).or_insert_with(|| {
+                    wanted.push(Wanted { object, times: 0 });
                     wanted.len() - 1
                 });
                 wanted[place].times += 1;
@@ -225,7 +225,7 @@ impl Bundler {
         {
             let mut cache = self.cache();
             for file in &wanted {
-                let kept = cache.packed(file.object, file.executable);
+                let kept = cache.packed(file.object);
                 if let Some(kept) = &kept {
                     sums.packed = sums.packed.saturating_add(kept.bytes.saturating_mul(file.times));
                     sums.plain = sums.plain.saturating_add(kept.plain.saturating_mul(file.times));
@@ -240,7 +240,7 @@ impl Bundler {
         let mut cache = self.cache();
         for (file, packed) in missing.iter().zip(&made) {
             if packed.has_content() {
-                cache.keep(file.object, file.executable, Arc::clone(packed));
+                cache.keep(file.object, Arc::clone(packed));
             }
         }
         cache.trim();
@@ -257,8 +257,8 @@ fn plan<'t>(
     links: &Links<'t>,
     rules: &Rules,
 ) -> Result<(Vec<Planned<'t>>, Vec<Skipped>), BundleError> {
-    let (mut planned, mut skipped) = (Vec::new(), Vec::new());
-    // A path that is not UTF-8 is an error below, unless the rules leave it out.
+    let (mut paths, mut files, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+    // A path that is not UTF-8 is an error, unless the rules leave it out.
     for leaf in leaves.iter().filter(|leaf| rules.keeps(&leaf.path.text())) {
         let end = match leaf.kind {
             Kind::Submodule => Err(Why::Submodule),
@@ -273,21 +273,27 @@ fn plan<'t>(
         };
         match end {
             Ok(file) => {
-                let executable = file.kind == Kind::File { executable: true };
-                planned.push(Planned { path: &leaf.path, object: &file.object, executable });
+                paths.push(&leaf.path);
+                files.push(file);
             }
             Err(why) => skipped.push(Skipped { path: leaf.path.clone(), why }),
         }
     }
-    files::check(planned.iter().map(|file| file.path))?;
-    Ok((planned, skipped))
+    let planned = |(name, file): (&'t str, &'t Leaf)| {
+        let executable = file.kind == Kind::File { executable: true };
+        Planned { name, object: &file.object, executable }
+    };
+    Ok((files::names(&paths)?.into_iter().zip(files).map(planned).collect(), skipped))
 }
 
 /// The entries that take the most room.
-fn largest<'f>(entries: impl Iterator<Item = (&'f TreePath, &'f Packed)>) -> Vec<Large> {
-    let mut entries: Vec<(&TreePath, &Packed)> = entries.collect();
-    entries.sort_by(|(one, a), (other, b)| b.bytes.cmp(&a.bytes).then_with(|| one.cmp(other)));
-    let large =
-        |(path, file): (&TreePath, &Packed)| Large { path: path.clone(), packed: file.bytes, plain: file.plain };
+fn largest<'f>(entries: impl Iterator<Item = Entry<'f>>) -> Vec<Large> {
+    let mut entries: Vec<Entry<'_>> = entries.collect();
+    entries.sort_by(|one, other| other.file.bytes.cmp(&one.file.bytes).then_with(|| one.name.cmp(other.name)));
+    let large = |Entry { name, file: &Packed { bytes, plain, .. }, .. }| Large {
+        path: TreePath::new(name),
+        packed: bytes,
+        plain,
+    };
     entries.into_iter().take(LISTED).map(large).collect()
 }

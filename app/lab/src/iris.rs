@@ -3,7 +3,8 @@
 //! [`launch`] is what a trial of an arm is, [`rules`] how its answers become rows; both stand in the plan. A job runs in
 //! a [`crate::bundle`] made from git objects: nothing of a commit is executed on this machine. [`tree`] says how a job
 //! ended from what the controller tells of it and its descendants, `collect` asks for its measurements by the texts of
-//! `queries`, and [`answers`] are the files that they are kept in. [`existing`] is the same for jobs that already ran.
+//! `queries`, and [`answers`] are the files that they are kept in. [`existing`] is the same for jobs that already ran, and
+//! [`seen`] what is there of one that still runs.
 
 pub mod answers;
 mod collect;
@@ -12,6 +13,7 @@ mod follow;
 pub mod launch;
 mod queries;
 pub mod rules;
+pub mod seen;
 pub mod tree;
 
 use std::collections::BTreeMap;
@@ -96,7 +98,11 @@ impl IrisLab {
         format!("/{}/{trial}", self.user)
     }
 
-    fn bundle(&self, plan: &Plan, role: &Role, launch: &Launch) -> Result<Bundle, String> {
+    /// The bundle that a trial of an arm runs in.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn bundle(&self, plan: &Plan, role: &Role, launch: &Launch) -> Result<Bundle, String> {
         let commit = plan.arms.commit(role).ok_or_else(|| format!("the plan has no arm {role}"))?;
         let overlay = launch.harness.as_ref().map(|harness| Overlay {
             commit: harness.commit.clone(),
@@ -113,7 +119,8 @@ impl IrisLab {
             return Err(Submitted::Refused(format!("the plan has no arm {role}")));
         };
         let bundle = self.bundle(plan, role, &launch).map_err(refused)?;
-        let mut request = launch.request(&self.name(trial), trial, commit, plan.limit_ms).map_err(refused)?;
+        let tree = plan.origin.trees.get(&role.to_string()).map_or("", String::as_str);
+        let mut request = launch.request(&self.name(trial), trial, (commit, tree), plan.limit_ms).map_err(refused)?;
         match self.iris.has_bundle(&bundle.id).await {
             Ok(true) => request.bundle_id = bundle.id,
             Ok(false) => request.bundle_blob = bundle.bytes,

@@ -169,7 +169,9 @@ fn calibration(plan: &Plan, run: &RunId, storage: &DiskStorage) -> Result<(Calib
             trials.iter().flat_map(|other| other.rows.keys()).filter(|row| !trial.rows.contains_key(*row)).cloned(),
         );
     }
-    trials.iter_mut().for_each(|trial| trial.rows.retain(|row, _| !short.contains(row)));
+    for trial in &mut trials {
+        trial.rows.retain(|row, _| !short.contains(row));
+    }
     if trials.first().is_some_and(|trial| trial.rows.is_empty()) {
         return Err(anyhow::anyhow!("no row took a measurable time in every trial; nothing was written").into());
     }

@@ -3,6 +3,7 @@
 pub mod calibrate;
 pub mod compare;
 pub mod demo;
+pub mod doctor;
 pub mod evidence;
 pub mod judge;
 pub mod power;

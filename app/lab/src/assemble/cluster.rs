@@ -167,16 +167,20 @@ fn unplanned(executions: &Executions, records: &[StageRecord<'_>]) -> usize {
     records.iter().filter(|record| !planned(record)).count()
 }
 
+/// By execution and stage: the rows and what they say.
+type Copies<'g> = BTreeMap<(String, String), Vec<(&'g Vec<Value>, StageRecord<'static>)>>;
+
 /// The stage records of a table. The same record from several clusters counts once; a repeated one is an error.
 fn records(grid: &Grid, rules: &Rules) -> Result<Vec<StageRecord<'static>>, Unusable> {
     let absent: Vec<&str> =
         rules.required.iter().map(String::as_str).filter(|column| grid.column(column).is_none()).collect();
-    if !absent.is_empty() && !(grid.columns.is_empty() && grid.rows.is_empty()) {
+    let nothing = grid.columns.is_empty() && grid.rows.is_empty();
+    if !absent.is_empty() && !nothing {
         let problem = format!("the stage records have no column {}", absent.join(", "));
         return Err(unusable(Reason::SchemaDrift, problem));
     }
     let cluster = grid.column("cluster");
-    let mut copies: BTreeMap<(String, String), Vec<(&Vec<Value>, StageRecord<'static>)>> = BTreeMap::new();
+    let mut copies: Copies<'_> = BTreeMap::new();
     let mut order = Vec::new();
     for row in &grid.rows {
         let (Some(id), Some(stage)) = (grid.text(row, "execution_id"), grid.text(row, "stage_name")) else {
@@ -237,13 +241,11 @@ fn facts(answers: &Answers, rules: &Rules) -> Facts {
                 if !job.ends_with("workers") {
                     continue;
                 }
-                match host(grid, row) {
-                    Some(host) => facts.hosts.insert(host),
-                    None => {
-                        unknown += 1;
-                        false
-                    }
-                };
+                if let Some(host) = host(grid, row) {
+                    facts.hosts.insert(host);
+                } else {
+                    unknown += 1;
+                }
                 facts.zones.extend(grid.text(row, "zone").filter(|zone| !zone.is_empty()).map(str::to_owned));
             }
             if unknown > 0 {

@@ -13,8 +13,7 @@ const TEXT_BYTES: usize = 16 << 20;
 /// Compressed files, and small objects as they are.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    /// Those that may not be executed, and those that may.
-    packed: [HashMap<String, Kept>; 2],
+    packed: HashMap<String, Kept>,
     bytes: u64,
     /// How many bundles were made.
     now: u64,
@@ -36,17 +35,17 @@ impl Cache {
     }
 
     /// A file that was compressed before.
-    pub(super) fn packed(&mut self, object: &str, executable: bool) -> Option<Arc<Packed>> {
-        let kept = self.packed[usize::from(executable)].get_mut(object)?;
+    pub(super) fn packed(&mut self, object: &str) -> Option<Arc<Packed>> {
+        let kept = self.packed.get_mut(object)?;
         kept.used = self.now;
         Some(Arc::clone(&kept.file))
     }
 
     /// Keeps a file.
-    pub(super) fn keep(&mut self, object: &str, executable: bool, file: Arc<Packed>) {
+    pub(super) fn keep(&mut self, object: &str, file: Arc<Packed>) {
         self.bytes += file.memory();
         let kept = Kept { file, used: self.now };
-        if let Some(before) = self.packed[usize::from(executable)].insert(object.to_owned(), kept) {
+        if let Some(before) = self.packed.insert(object.to_owned(), kept) {
             self.bytes -= before.file.memory();
         }
     }
@@ -58,16 +57,13 @@ impl Cache {
 
     fn trim_to(&mut self, most: u64) {
         while self.bytes > most {
-            let Some(oldest) = self.packed.iter().flat_map(HashMap::values).map(|kept| kept.used).min() else { return };
-            let mut dropped = 0;
-            for files in &mut self.packed {
-                files.retain(|_, kept| {
-                    let stays = kept.used > oldest;
-                    dropped += if stays { 0 } else { kept.file.memory() };
-                    stays
-                });
-            }
-            self.bytes -= dropped;
+            let Some(oldest) = self.packed.values().map(|kept| kept.used).min() else { return };
+            let bytes = &mut self.bytes;
+            self.packed.retain(|_, kept| {
+                let stays = kept.used > oldest;
+                *bytes -= if stays { 0 } else { kept.file.memory() };
+                stays
+            });
         }
     }
 
@@ -90,32 +86,33 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use super::super::zip::Packer;
     use super::*;
 
     fn file(content: &[u8]) -> Arc<Packed> {
-        Arc::new(Packed::of(&mut &*content, false).unwrap())
+        Arc::new(Packer::new().held(content).unwrap())
     }
 
     #[test]
     fn what_was_used_last_stays() {
         let mut cache = Cache::default();
         cache.next();
-        for (object, executable) in [("a", false), ("b", false), ("b", true)] {
-            cache.keep(object, executable, file(object.as_bytes()));
+        for object in ["a", "b", "c"] {
+            cache.keep(object, file(object.as_bytes()));
         }
         // Kept twice, counted once.
-        cache.keep("a", false, file(b"a"));
+        cache.keep("a", file(b"a"));
         assert_eq!(cache.bytes, 3 * file(b"a").memory());
         cache.next();
-        assert!(cache.packed("b", true).is_some() && cache.packed("a", true).is_none());
+        assert!(cache.packed("b").is_some() && cache.packed("x").is_none());
         cache.trim();
-        assert!(cache.packed[0].len() == 2);
+        assert_eq!(cache.packed.len(), 3);
         cache.trim_to(2 * file(b"a").memory());
-        assert!(cache.packed("a", false).is_none() && cache.packed("b", false).is_none());
-        assert!(cache.packed("b", true).is_some());
+        assert!(cache.packed("a").is_none() && cache.packed("c").is_none());
+        assert!(cache.packed("b").is_some());
         assert_eq!(cache.bytes, file(b"b").memory());
         cache.trim_to(0);
-        assert_eq!((cache.bytes, cache.packed[1].len()), (0, 0));
+        assert_eq!((cache.bytes, cache.packed.len()), (0, 0));
     }
 
     #[test]

@@ -48,19 +48,18 @@ fn overlaid(leaves: &mut Vec<Leaf>, mut other: Vec<Leaf>, paths: &[TreePath]) {
     leaves.extend(other);
 }
 
-/// Checks paths, in the order of their bytes, that each can be an entry of a zip that is unpacked anywhere.
+/// Paths, in the order of their bytes, as the names of entries of a zip that may be unpacked anywhere.
 ///
 /// # Errors
-/// The first that cannot.
-pub(super) fn check<'p>(paths: impl Iterator<Item = &'p TreePath> + Clone) -> Result<(), BundleError> {
+/// The first that cannot be one.
+pub(super) fn names<'p>(paths: &[&'p TreePath]) -> Result<Vec<&'p str>, BundleError> {
     let refused = |path: &TreePath, why| Err(BundleError::Path { path: path.clone(), why });
-    let all: HashSet<&[u8]> = paths.clone().map(TreePath::bytes).collect();
+    let all: HashSet<&[u8]> = paths.iter().map(|path| path.bytes()).collect();
+    let mut names = Vec::with_capacity(paths.len());
     let (mut before, mut folder): (&[u8], &[u8]) = (b"", b"");
     for path in paths {
-        path.check().map_err(|why| BundleError::Path { path: path.clone(), why })?;
-        if std::str::from_utf8(path.bytes()).is_err() {
-            return refused(path, "is not UTF-8");
-        }
+        path.check().map_err(|why| BundleError::Path { path: (*path).clone(), why })?;
+        let Ok(name) = std::str::from_utf8(path.bytes()) else { return refused(path, "is not UTF-8") };
         if path.bytes().len() > LONGEST {
             return refused(path, "is longer than 4096 bytes");
         }
@@ -71,8 +70,9 @@ pub(super) fn check<'p>(paths: impl Iterator<Item = &'p TreePath> + Clone) -> Re
             return refused(path, "stands there twice, or inside a file");
         }
         (before, folder) = (path.bytes(), parent);
+        names.push(name);
     }
-    Ok(())
+    Ok(names)
 }
 
 /// The folders that a path is in, the innermost first.
@@ -120,9 +120,9 @@ mod tests {
     fn paths() {
         let check = |paths: &[&[u8]]| {
             let paths: Vec<TreePath> = paths.iter().map(|path| TreePath::new(*path)).collect();
-            super::check(paths.iter())
+            super::names(&paths.iter().collect::<Vec<_>>()).map(|names| names.len())
         };
-        assert_eq!(check(&[b"a", b"a.b", b"ab/c", b"ab/d", b"b/c", "caf\u{e9}".as_bytes()]), Ok(()));
+        assert_eq!(check(&[b"a", b"a.b", b"ab/c", b"ab/d", b"b/c", "caf\u{e9}".as_bytes()]), Ok(6));
         let long = "x".repeat(4097);
         for bad in [
             &[&b"../a"[..]][..],

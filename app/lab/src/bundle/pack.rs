@@ -1,12 +1,11 @@
 //! Reading and compressing what is not there yet: git unpacks the objects while threads compress them.
 
-use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::zip::Packed;
+use super::zip::{Packed, Packer};
 use super::{BUNDLE_BYTES, BundleError, PLAIN_BYTES};
 use crate::git::{GitError, Mirror, read_blobs};
 
@@ -19,7 +18,6 @@ const THREADS: usize = 4;
 /// A file to compress.
 pub(super) struct Wanted<'w> {
     pub(super) object: &'w str,
-    pub(super) executable: bool,
     /// How often it is in the bundle.
     pub(super) times: u64,
 }
@@ -43,12 +41,10 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
     }
     let objects: Vec<&str> = wanted.iter().map(|file| file.object).collect();
     let total = AtomicU64::new(sums.packed);
-    let compress = |at: usize, content: &mut dyn Read| -> Result<(usize, Packed), BundleError> {
-        let Wanted { executable, times, .. } = wanted[at];
-        let made = Packed::of(content, executable)?;
-        let bytes = made.bytes.saturating_mul(times);
+    let counted = |at: usize, made: Packed| {
+        let bytes = made.bytes.saturating_mul(wanted[at].times);
         let before = total.fetch_add(bytes, Ordering::Relaxed);
-        Ok((at, if before.saturating_add(bytes) > BUNDLE_BYTES { made.without_content() } else { made }))
+        (at, if before.saturating_add(bytes) > BUNDLE_BYTES { made.without_content() } else { made })
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     let (give, taken) = sync_channel::<Batch>(threads);
@@ -56,12 +52,12 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
     let taken = Arc::new(Mutex::new(taken));
     let made = thread::scope(|scope| -> Result<Made, BundleError> {
         let work = |taken: &Mutex<Receiver<Batch>>| {
-            let mut made = Made::new();
+            let (mut packer, mut made) = (Packer::new(), Made::new());
             loop {
                 let next = taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(batch) = next else { return Ok(made) };
                 for (at, content) in batch {
-                    made.push(compress(at, &mut content.as_slice())?);
+                    made.push(counted(at, packer.held(&content)?));
                 }
             }
         };
@@ -73,7 +69,7 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
             .collect();
         drop(taken);
 
-        let mut made = Made::new();
+        let (mut packer, mut made) = (Packer::new(), Made::new());
         let mut plain = sums.plain;
         let (mut batch, mut size) = (Batch::new(), 0);
         let send = |batch: &mut Batch| {
@@ -84,7 +80,7 @@ pub(super) fn pack(mirror: &Mirror, wanted: &[Wanted<'_>], sums: &Sums) -> Resul
             plain = plain.saturating_add(bytes.saturating_mul(wanted[at].times));
             within(plain)?;
             if bytes > HELD {
-                made.push(compress(at, content)?);
+                made.push(counted(at, packer.read(content)?));
                 return Ok(());
             }
             let mut held = Vec::with_capacity(usize::try_from(bytes).unwrap_or_default());

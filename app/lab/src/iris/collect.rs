@@ -127,7 +127,7 @@ impl IrisLab {
     }
 
     /// A table, or the server's word that it cannot be had.
-    async fn told(&self, select: &Select) -> Result<Told, Error> {
+    pub(super) async fn told(&self, select: &Select) -> Result<Told, Error> {
         match self.finelog.query(select).await {
             Ok(table) => Ok(Told::Grid(Grid::of(&table))),
             Err(Error::Rpc { code: Code::InvalidArgument | Code::NotFound, message, .. }) => {
@@ -139,7 +139,7 @@ impl IrisLab {
     }
 
     /// The lines of the log that name executions or repeated shards.
-    async fn lines(&self, id: &marin::JobId, pattern: &str) -> Result<Vec<Line>, Error> {
+    pub(super) async fn lines(&self, id: &marin::JobId, pattern: &str) -> Result<Vec<Line>, Error> {
         let mut query =
             LogQuery { regex: format!("{pattern}|{RETRIED}"), ..LogQuery::new(LogSource::Tree(id.clone())) };
         let mut lines = Vec::new();
@@ -156,6 +156,6 @@ impl IrisLab {
 }
 
 /// Ids as the client of the store checks them: what it refuses is not asked for.
-fn ids<'i>(all: impl Iterator<Item = &'i ExecutionId>) -> Vec<marin::ExecutionId> {
+pub(super) fn ids<'i>(all: impl Iterator<Item = &'i ExecutionId>) -> Vec<marin::ExecutionId> {
     all.filter_map(|id| marin::ExecutionId::new(id.as_str()).ok()).collect()
 }

@@ -16,6 +16,8 @@ use super::{IrisLab, outside, queries};
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 /// Lines of the log of a failed job that are kept.
 const TAIL: u32 = 40;
+/// How late the last lines of a log come: 0.6 s was seen.
+const LAST_LINES: Duration = Duration::from_secs(2);
 /// Jobs of a tree whose tasks are asked for; more than that is not told apart.
 const SUSPECTS: usize = 40;
 
@@ -119,16 +121,23 @@ impl IrisLab {
         if let Some(tail) = self.recall(job).tail {
             return tail;
         }
-        let tasks = self.recall(job).tree.and_then(|tree| tree.tasks.get(id.as_str()).cloned()).unwrap_or_default();
-        let attempt = tasks.first().map_or(0, |task| task.current_attempt_id);
-        let source = LogSource::Attempt(TaskId::of(id, 0), u32::try_from(attempt).unwrap_or(0));
-        let query = LogQuery { tail: true, max_lines: TAIL, ..LogQuery::new(source) };
-        let Ok(page) = self.finelog.logs(&query).await else { return Arc::default() };
-        let lines = page.entries.iter().map(|entry| Line::of(entry).text);
-        let tail = Arc::new(lines.map(|line| line.trim_end().chars().take(500).collect()).collect::<Vec<String>>());
+        // The last lines, which tell the most, come when the job has long ended.
+        self.clock.sleep(LAST_LINES).await;
+        let Some(tail) = self.tail_now(job, id).await.map(Arc::new) else { return Arc::default() };
         if !tail.is_empty() {
             self.remember(job, |known| known.tail = Some(Arc::clone(&tail)));
         }
         tail
+    }
+
+    /// The same as it is now, without what was learnt before.
+    pub(super) async fn tail_now(&self, job: &JobId, id: &marin::JobId) -> Option<Vec<String>> {
+        let tasks = self.recall(job).tree.and_then(|tree| tree.tasks.get(id.as_str()).cloned()).unwrap_or_default();
+        let attempt = tasks.first().map_or(0, |task| task.current_attempt_id);
+        let source = LogSource::Attempt(TaskId::of(id, 0), u32::try_from(attempt).unwrap_or(0));
+        let query = LogQuery { tail: true, max_lines: TAIL, ..LogQuery::new(source) };
+        let page = self.finelog.logs(&query).await.ok()?;
+        let lines = page.entries.iter().map(|entry| Line::of(entry).text);
+        Some(lines.map(|line| line.trim_end().chars().take(500).collect()).collect())
     }
 }

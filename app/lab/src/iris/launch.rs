@@ -182,7 +182,8 @@ impl Launch {
         band(&self.priority).map(drop)
     }
 
-    /// The request of a trial. `name` is `/user/job`; the bundle is for the caller to add.
+    /// The request of a trial. `name` is `/user/job`, `tree` a digest of the commit's files; the bundle is for the caller
+    /// to add.
     ///
     /// # Errors
     /// A priority that is none.
@@ -190,11 +191,11 @@ impl Launch {
         &self,
         name: &str,
         trial: &TrialName,
-        commit: &CommitSha,
+        (commit, tree): (&CommitSha, &str),
         limit_ms: u64,
     ) -> Result<LaunchRequest, String> {
         let mut env = self.env.clone();
-        env.entry(PROVENANCE.to_owned()).or_insert_with(|| provenance(commit, self.harness.as_ref()));
+        env.entry(PROVENANCE.to_owned()).or_insert_with(|| provenance(commit, tree, self.harness.as_ref()));
         let mut constraints = vec![match &self.site {
             Site::Region(region) => Constraint::one_of("region", &[region]),
             Site::Cluster(cluster) => Constraint::one_of("cluster", &[cluster]),
@@ -238,18 +239,19 @@ pub const PROVENANCE: &str = "MARIN_PROVENANCE";
 /// What a job is made of, in the form of the cluster's own client, so that it can be told from the job alone. That form
 /// has the beginning of a commit only, and a controller hides whatever is as long and as random as a whole one: the whole
 /// stands beside it in two pieces.
-fn provenance(commit: &CommitSha, harness: Option<&Harness>) -> String {
-    let pieces = |commit: &CommitSha| {
-        let (begin, end) = commit.as_str().split_at(commit.as_str().len() / 2);
-        serde_json::json!([begin, end])
-    };
-    let mut said = serde_json::json!({
-        "base_commit": commit.short(), "commit": pieces(commit), "dirty": false, "built_by": "zephyr-ab",
-    });
-    if let Some(harness) = harness {
-        said["harness_commit"] = pieces(&harness.commit);
-    }
-    said.to_string()
+fn provenance(commit: &CommitSha, tree: &str, harness: Option<&Harness>) -> String {
+    let (begin, end) = commit.as_str().split_at(commit.as_str().len() / 2);
+    let command = harness.map(|harness| format!("benchmark of {}", harness.commit.short()));
+    serde_json::json!({
+        "tree_hash": tree.get(..12).unwrap_or(tree),
+        "base_commit": commit.short(),
+        "commit": [begin, end],
+        "dirty": false,
+        "branch": null,
+        "built_by": "zephyr-ab",
+        "command_line": command.into_iter().collect::<Vec<String>>(),
+    })
+    .to_string()
 }
 
 /// The commit that a job says it was made of; none where there were changes beside it, or where it is not said whole.
@@ -296,7 +298,7 @@ mod tests {
     fn a_commit_is_read_back_and_no_piece_of_it_is_hidden() {
         let commit: CommitSha = "5c5f1305bc1fd420c530c73ce1f4bbca4d725907".parse().unwrap();
         let harness = Harness { commit: commit.clone(), paths: Vec::new() };
-        let said = provenance(&commit, Some(&harness));
+        let said = provenance(&commit, &"5c5f1305bc1fd420".repeat(4), Some(&harness));
         assert_eq!(commit_of(&said), Some(commit.clone()));
         // A controller hides runs of these characters from 32 on.
         let longest = said.split(|c: char| !c.is_ascii_alphanumeric() && !"+/_-".contains(c)).map(str::len).max();

@@ -95,6 +95,14 @@ impl JobAnswer {
         losses
     }
 
+    /// What the last attempt at the root said that failed by itself, which tells more than what the controller makes of
+    /// all attempts.
+    fn last_error(&self) -> Option<String> {
+        let tasks = self.tasks.get(&self.root.job.job_id)?;
+        let mut failed = tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.state == TaskState::Failed);
+        failed.next_back().map(|attempt| first_line(&attempt.error)).filter(|error| !error.is_empty())
+    }
+
     /// How the job ended. `log` are the last lines that it printed, `share` that of lost worker attempts above which
     /// nothing it measured counts. Only what is known to be the program's own doing is held against it.
     #[must_use]
@@ -126,7 +134,7 @@ impl JobAnswer {
         if self.root.job.state == JobState::Succeeded {
             return End::Succeeded;
         }
-        let text = said(&error, log);
+        let text = said(&self.last_error().unwrap_or_else(|| error.clone()), log);
         if losses.oom > 0 || is_oom(&error) {
             return End::Failed { cause: Cause::Application { oom: true, text } };
         }
@@ -134,7 +142,7 @@ impl JobAnswer {
             let tasks = self.tasks.get(&self.root.job.job_id).into_iter().flatten();
             tasks.flat_map(|task| &task.attempts).filter(|a| a.state == TaskState::Failed).map(|a| a.exit_code)
         };
-        match codes().last() {
+        match codes().next_back() {
             // Somebody sent SIGKILL, and nobody knows who.
             Some(-9 | 137) => {
                 infrastructure(format!("the job was ended by SIGKILL; who sent it is not known: {error}"))
@@ -145,8 +153,16 @@ impl JobAnswer {
     }
 }
 
+/// What the job's own words say: those of its last attempt, where it failed by itself.
 fn said(error: &str, log: &[String]) -> String {
-    let error = if error.is_empty() { "the job failed".to_owned() } else { format!("the job failed: {error}") };
+    let ended = error.strip_prefix("Exit code: ").map(|rest| match rest.split_once(". stderr: ") {
+        Some((code, line)) => format!("the job exited with {code}: {line}"),
+        None => format!("the job exited with {rest}"),
+    });
+    let error = ended.unwrap_or_else(|| match error {
+        "" => "the job failed".to_owned(),
+        error => format!("the job failed: {error}"),
+    });
     if log.is_empty() { error } else { format!("{error}:\n{}", log.join("\n")) }
 }
 
@@ -234,11 +250,19 @@ mod tests {
                 Some(Cause::Application { oom, .. }) => {
                     let Cause::Application { oom: found, text } = found else { panic!("{error}: {found:?}") };
                     assert_eq!(found, oom, "{error}");
-                    assert_eq!(text, format!("the job failed: {error}:\nlast words"));
+                    assert!(text.starts_with("the job ") && text.ends_with(":\nlast words"), "{text}");
                 }
                 _ => assert!(matches!(found, Cause::Infrastructure(_)), "{error}: {found:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_failure_is_told_in_the_words_of_the_last_attempt() {
+        let attempts = vec![attempt(TaskState::Failed, 900, 1, "Exit code: 1. stderr: ValueError: broken")];
+        let answer = tree(JobState::Failed, "Cumulative failed task attempts exceeded", ROOT, attempts);
+        let Some(Cause::Application { text, .. }) = cause(&answer, 0.0) else { panic!("no failure") };
+        assert_eq!(text, "the job exited with 1: ValueError: broken:\nlast words");
     }
 
     #[test]

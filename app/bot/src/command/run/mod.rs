@@ -135,15 +135,15 @@ pub(super) fn announce(prepared: &Prepared, world: &mut World<'_>) -> Result<(),
     let trials = rounds * plan.roles().len() as u64;
     let long = prepared.each_ms.map(|each| format!(", about {}", progress::duration(each * trials)));
     let (control, treatments, long) = (plan.arms.control().short(), treatments.join(", "), long.unwrap_or_default());
-    if !plan.origin.ran.is_empty() {
-        let names: Vec<String> = plan.treatments().iter().map(ToString::to_string).collect();
-        writeln!(world.stderr, "{}: control and {}, {rounds} rounds of jobs that ran", plan.title, names.join(", "))?;
-    } else {
+    if plan.origin.ran.is_empty() {
         writeln!(
             world.stderr,
             "{}: control {control} ({}), {treatments}; at most {rounds} rounds, {trials} trials{long}",
             plan.title, plan.origin.base
         )?;
+    } else {
+        let names: Vec<String> = plan.treatments().iter().map(ToString::to_string).collect();
+        writeln!(world.stderr, "{}: control and {}, {rounds} rounds of jobs that ran", plan.title, names.join(", "))?;
     }
     for note in prepared.hints.iter().chain(&plan.notes) {
         writeln!(world.stderr, "note: {note}")?;

@@ -1,0 +1,180 @@
+//! `zephyr-ab doctor`: whether what a comparison on a cluster needs is there, and what to change where it is not.
+
+mod asked;
+mod checks;
+mod job;
+mod probe;
+mod said;
+mod stop;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use suite::{Backend, Suite};
+
+use self::asked::Asked;
+use self::said::{Check, Report};
+use super::run::runtime;
+use crate::cli::World;
+use crate::config::{Config, TokenConfig, USUAL};
+use crate::failure::{Exit, Failure};
+
+/// What `doctor` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Checks what a comparison on a cluster needs, and says what to change.
+///
+/// Nothing is changed by the checks. With --probe the smallest job of a suite is run as well and followed link by link up
+/// to its first record; it is ended in any case, also on Ctrl-C. Should this program itself be killed, the controller ends
+/// the job soon after it has run as long as --limit says. The exit code is 0 where nothing FAILs, else 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  zephyr-ab doctor
+  zephyr-ab doctor --cluster marin --config /etc/zephyr-ab/zephyr-ab.toml
+  zephyr-ab doctor --probe zephyr --repo ../marin --at main
+  zephyr-ab doctor --probe rig preset=small stages=minhash --limit 5min")]
+pub struct Args {
+    /// The configuration, which says how clusters are reached [default: zephyr-ab.toml, where there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder of suites that go before those that the program brings along.
+    #[arg(long, value_name = "DIR")]
+    suites: Option<PathBuf>,
+    /// Check these clusters [default: that of the probe, or else all that are configured].
+    #[arg(long = "cluster", value_name = "NAME")]
+    clusters: Vec<String>,
+    /// Run the smallest job of this suite: a path that ends in .toml, or a name.
+    #[arg(long, value_name = "SUITE")]
+    probe: Option<String>,
+    /// What the probe runs, as key=value: preset, priority and the suite's parameters [default: the smallest preset and
+    /// the first of its steps].
+    #[arg(value_name = "KEY=VALUE", requires = "probe")]
+    pairs: Vec<String>,
+    /// The repository that the probe takes its commit from: a folder, or an https or file URL.
+    #[arg(long, value_name = "DIR", default_value = ".", requires = "probe")]
+    repo: String,
+    /// The commit that the probe runs.
+    #[arg(long, value_name = "REF", default_value = "HEAD", requires = "probe")]
+    at: String,
+    /// How long the probe may take.
+    #[arg(long, value_name = "TIME", default_value = "15min", requires = "probe", value_parser = limit)]
+    limit: suite::unit::Duration,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+fn limit(text: &str) -> Result<suite::unit::Duration, String> {
+    let parsed: Option<suite::unit::Duration> = text.parse().ok();
+    parsed.filter(|limit| limit.0 >= 1000).ok_or_else(|| "expected 1s or more, such as 90s, 15min or 1h".to_owned())
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure::Usage`] for a suite, a pair or a cluster that makes no sense.
+pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
+    let asked = args.probe.as_ref().map(|suite| Asked::new(suite, args)).transpose()?;
+    let config = Config::load(args.config.as_deref());
+    let names = match &config {
+        Ok(config) => names(args, config, asked.as_ref())?,
+        Err(_) => Vec::new(),
+    };
+    let own = config.as_ref().map(secrets).unwrap_or_default();
+    let secrets: Vec<String> = world.machine.secrets.values().iter().map(|&s| s.to_owned()).chain(own).collect();
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    let mut report = Report::new(world, &secrets, args.format == Format::Json);
+    report.about("this machine", "");
+    checks::git(&mut report);
+    let config = match config {
+        Ok(config) => {
+            report.add(Check::ok("configuration", read_from(args, &config)));
+            Some(config)
+        }
+        Err(why) => {
+            let todo = "correct the file; config/zephyr-ab.example.toml shows what may stand there";
+            report.add(Check::fail("configuration", why.to_string(), todo));
+            None
+        }
+    };
+    let suites = checks::suites(&mut report, args.suites.as_deref(), asked.as_ref().map(|asked| &asked.suite));
+    if let Some(config) = &config {
+        all(args, config, &names, &suites, asked.as_ref(), &mut report)?;
+    } else {
+        report.about("clusters", "");
+        report.add(Check::skipped("all of them", "configuration"));
+    }
+    Ok(if report.finish()? { Exit::Done } else { Exit::Failed })
+}
+
+/// The clusters that are checked.
+fn names(args: &Args, config: &Config, asked: Option<&Asked>) -> Result<Vec<String>, Failure> {
+    let mut names = args.clusters.clone();
+    match asked {
+        Some(asked) if !names.iter().any(|name| name == asked.cluster()) => names.push(asked.cluster().to_owned()),
+        None if names.is_empty() => names.extend(config.clusters.keys().cloned()),
+        _ => {}
+    }
+    for name in &names {
+        config.cluster(name)?;
+    }
+    Ok(names)
+}
+
+fn read_from(args: &Args, config: &Config) -> String {
+    let file = match &args.config {
+        Some(path) => path.display().to_string(),
+        None if Path::new(USUAL).is_file() => USUAL.to_owned(),
+        None => format!("no {USUAL} here, only what is built in"),
+    };
+    let known: Vec<&str> = config.clusters.keys().map(String::as_str).collect();
+    format!("{file}; clusters: {}", known.join(", "))
+}
+
+/// The clusters, and the probe on one of them.
+fn all(
+    args: &Args,
+    config: &Config,
+    names: &[String],
+    suites: &[Suite],
+    asked: Option<&Asked>,
+    report: &mut Report<'_, '_>,
+) -> Result<(), Failure> {
+    let runtime = runtime()?;
+    let mut earlier = None;
+    for name in names {
+        let cluster = config.cluster(name)?;
+        let own: Vec<&Suite> = suites.iter().filter(|suite| runs_on(suite, name)).collect();
+        let failed = runtime.block_on(checks::cluster(report, config, name, cluster, &own));
+        if asked.is_some_and(|asked| asked.cluster() == name) {
+            earlier = failed;
+        }
+    }
+    if let Some(asked) = asked {
+        probe::run(report, asked, args, earlier)?;
+    }
+    Ok(())
+}
+
+fn runs_on(suite: &Suite, cluster: &str) -> bool {
+    matches!(&suite.backend, Backend::Iris(of) if of.launcher.cluster == cluster)
+}
+
+/// Tokens that stand in files: nothing that is printed may have them. What cannot be read is told by the checks.
+fn secrets(config: &Config) -> Vec<String> {
+    let logins = config.clusters.values().flat_map(|cluster| [&cluster.login.proxy, &cluster.login.service]);
+    let file = |token: &TokenConfig| match token {
+        TokenConfig::File { token_file } => std::fs::read_to_string(token_file).ok(),
+        TokenConfig::ServiceAccount { .. } | TokenConfig::Env { .. } => None,
+    };
+    logins.flatten().filter_map(file).collect()
+}
