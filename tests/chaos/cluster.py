@@ -68,6 +68,10 @@ class Proxy:
                         status, said = answer.status, answer.read()
                 except urllib.error.HTTPError as error:
                     status, said = error.code, error.read()
+                except urllib.error.URLError:
+                    # The server is away: so is whoever stands before it.
+                    self.close_connection = True
+                    return
                 proxy.calls.append((self.path.rsplit("/", 1)[-1], status, body, said))
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
