@@ -1,7 +1,9 @@
 //! What a person sees while a run goes on.
 
 use domain::arms::Role;
+use domain::ids::JobId;
 use domain::machine::{Run, State, Step, Trial, TrialState};
+use domain::ports::{Discard, Fate};
 use domain::rounds::RoundMode;
 use domain::time::Ms;
 
@@ -41,8 +43,12 @@ pub struct Progress {
     pub of: u64,
     /// How often this round was replaced.
     pub replacement: u32,
+    /// Why the round before was replaced: the arm and what became of its trial, as it was told.
+    pub spoiled: Option<(Role, String)>,
     /// The arms whose trials are under way.
     pub arms: Vec<Role>,
+    /// The jobs that are under way.
+    pub jobs: Vec<(Role, JobId)>,
     /// The step of the first of them that says it.
     pub step: Option<Step>,
     /// What is waited for: a machine, the source of the measurements.
@@ -81,7 +87,9 @@ impl Progress {
             round: run.round,
             of: frame.map_or(0, domain::machine::Frame::rounds),
             replacement: run.replacement,
+            spoiled: spoiled(run),
             arms: under_way.iter().map(|trial| trial.role.clone()).collect(),
+            jobs: under_way.iter().filter_map(|trial| Some((trial.role.clone(), trial.job.clone()?))).collect(),
             step: under_way.iter().find_map(|trial| trial.step.clone()),
             waits: under_way.iter().find_map(|trial| waits(trial)),
             trials_done,
@@ -118,6 +126,24 @@ fn phase(run: &Run, under_way: &[&Trial]) -> Phase {
         State::Sealing { .. } => Phase::Sealing,
         State::Done { .. } | State::Ended { .. } => Phase::Over,
     }
+}
+
+/// The trial that spoiled the round before, where the round is measured anew.
+fn spoiled(run: &Run) -> Option<(Role, String)> {
+    let before = run.replacement.checked_sub(1)?;
+    let of_round = run.trials.iter().filter(|trial| (trial.name.round, trial.name.replacement) == (run.round, before));
+    let why = |trial: &Trial| match trial.fate()? {
+        Fate::Counted | Fate::Discarded(Discard::Stopped) => None,
+        Fate::Failed(failure) => Some(failure.text.lines().next().unwrap_or_default().to_owned()),
+        Fate::Discarded(Discard::Infrastructure(why) | Discard::Refused(why) | Discard::SourceUnavailable(why)) => {
+            Some(why.clone())
+        }
+        Fate::Discarded(Discard::Lost) => Some("the backend no longer knew its job".to_owned()),
+        Fate::Discarded(Discard::Incomplete(missing)) => Some(format!("{} records stayed missing", missing.len())),
+        Fate::Discarded(Discard::TimeLimit) => Some("it reached its time limit".to_owned()),
+        Fate::Discarded(Discard::Abandoned) => Some("it could not be stopped".to_owned()),
+    };
+    of_round.into_iter().find_map(|trial| Some((trial.role.clone(), why(trial)?)))
 }
 
 fn waits(trial: &Trial) -> Option<String> {

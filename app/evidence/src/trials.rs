@@ -140,7 +140,7 @@ fn on_cluster<'a>(fates: Vec<(&'a Bundle, &'a TrialFate)>, rules: Rules, said: i
                 Some(Ok(rows)) => {
                     paths_only.extend(rows.paths_only);
                     let cluster = Some(trial.facts.clone());
-                    Some(Ok(Measured { trial: rows.trial, cluster, ..Measured::default() }))
+                    Some(Ok(Measured { trial: rows.trial, cluster, context: rows.context, ..Measured::default() }))
                 }
                 Some(Err(error)) => Some(Err(unusable(&error))),
                 None => None,

@@ -9,10 +9,11 @@ use domain::plan::Plan;
 use domain::ports::{Alive, Discard, Ending, Fate, How, LookKind, TrialFate};
 use domain::rounds::TrialName;
 use domain::setting::Setting;
+use domain::tally::RowContext;
 use domain::time::Ms;
 use domain::view::{
-    ArmFacts, Busy, Calibrated, Difference, Fingerprint, Happening, Infrastructure, Job, Moment, Output, Provenance,
-    State, Surface, Texts, Treatment, Trouble, View,
+    ArmFacts, Average, Busy, Calibrated, Difference, Fingerprint, Happening, Infrastructure, Job, Moment, Output,
+    Provenance, State, Surface, Texts, Treatment, Trouble, View,
 };
 use stats::{Event, Reading};
 
@@ -64,6 +65,8 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         compared(&mut view, plan, judgment);
     }
     view.context = context(plan);
+    view.averages = plan.roles().iter().flat_map(|role| averages(all, role, judgment)).collect();
+    view.queries = queries(all, judgment);
     view.coarser = read.coarser.clone().filter(|_| judgment.is_some());
     view.rounds.planned = Some(plan.rounds());
     view.rounds.looks.clone_from(&plan.looks);
@@ -235,7 +238,7 @@ fn calibration(plan: &Plan, judged: Option<Calibrated>) -> Option<Calibrated> {
 fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructure {
     let arms = plan.roles().into_iter().map(|role| {
         let mut counts: BTreeMap<Happening, u64> = BTreeMap::new();
-        let mut hosts = BTreeSet::new();
+        let (mut hosts, mut zones) = (BTreeSet::new(), BTreeSet::new());
         let mut peak_task_mib = None;
         for seen in all.iter().filter(|seen| seen.fate.role == role) {
             for (what, times) in happenings(seen) {
@@ -245,6 +248,7 @@ fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructur
             hosts.extend(loads.filter_map(|load| load.host.class()));
             if let Some(facts) = seen.cluster() {
                 hosts.extend(facts.hosts.iter().cloned());
+                zones.extend(facts.zones.iter().cloned());
                 peak_task_mib = peak_task_mib.max(facts.peak_task_mib);
                 if facts.retried_shards > 0 {
                     *counts.entry(Happening::Retry).or_default() += facts.retried_shards;
@@ -255,6 +259,7 @@ fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructur
             arm: role.to_string(),
             happened: counts.into_iter().collect(),
             host_classes: hosts.into_iter().collect(),
+            zones: zones.into_iter().collect(),
             peak_task_mib,
         }
     });
@@ -265,6 +270,47 @@ fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructur
         busy: busy(all),
         remarks: remarks(all),
     }
+}
+
+/// The averages of each row over the trials of an arm that are shown: one that a trial lacks is not given.
+fn averages(all: &[Seen<'_>], role: &Role, judgment: Option<&Judgment>) -> Vec<Average> {
+    let mut rows: BTreeMap<&str, Vec<&RowContext>> = BTreeMap::new();
+    for seen in all.iter().filter(|seen| shown(seen, role, judgment)) {
+        for (row, context) in seen.answers.iter().flatten().flat_map(|answers| &answers.context) {
+            rows.entry(row).or_default().push(context);
+        }
+    }
+    let mean = |values: Vec<Option<f64>>| {
+        let known: Option<Vec<f64>> = values.into_iter().collect();
+        known.map(|known| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let average = |(row, contexts): (&str, Vec<&RowContext>)| Average {
+        arm: role.to_string(),
+        row: row.to_owned(),
+        cpu_pct: mean(contexts.iter().map(|context| context.cpu_pct_avg).collect()),
+        mem_bytes: mean(contexts.iter().map(|context| context.mem_bytes_avg).collect()),
+    };
+    rows.into_iter().map(average).collect()
+}
+
+/// Jobs that stand in one query.
+const IN_A_QUERY: usize = 20;
+
+/// The query that fetches the records behind the table. The ids of jobs have no quote.
+fn queries(all: &[Seen<'_>], judgment: Option<&Judgment>) -> Vec<String> {
+    let counted = all.iter().filter(|seen| {
+        seen.cluster().is_some() && judgment.is_some_and(|j| j.gathered.counted.contains(&seen.fate.name))
+    });
+    let named = |job: &&domain::ids::JobId| !NAMELESS.iter().any(|user| job.as_str().starts_with(user));
+    let jobs: Vec<String> =
+        counted.filter_map(|seen| seen.fate.job.as_ref().filter(named)).map(|job| format!("'{job}'")).collect();
+    let query = |jobs: &[String]| {
+        format!(
+            "SELECT e.root_job_id, s.* FROM \"zephyr.execution\" e LEFT JOIN \"zephyr.stage\" s USING (execution_id) WHERE e.root_job_id IN ({}) ORDER BY 1, s.execution_id, s.stage_name",
+            jobs.join(", ")
+        )
+    };
+    jobs.chunks(IN_A_QUERY).map(query).collect()
 }
 
 /// The priority in force, and the one that was asked for where that is another.

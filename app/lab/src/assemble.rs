@@ -7,6 +7,7 @@ mod record;
 use domain::ports::Answer;
 use domain::stats::output::TOTAL;
 use domain::stats::{Event, Reading, Stage, Trial};
+use domain::tally::RowContext;
 use serde_json::Value;
 
 use crate::supervisor::Exit;
@@ -76,11 +77,13 @@ pub struct Measured {
     pub load: Option<Load>,
     /// What is known of a trial on a cluster.
     pub cluster: Option<cluster::Facts>,
+    /// Averages of each row, as context.
+    pub context: Vec<(String, RowContext)>,
 }
 
 impl From<LocalTrial> for Measured {
     fn from(local: LocalTrial) -> Self {
-        Self { trial: local.trial, steps: local.steps, load: local.load, cluster: None }
+        Self { trial: local.trial, steps: local.steps, load: local.load, ..Self::default() }
     }
 }
 

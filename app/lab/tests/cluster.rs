@@ -1,5 +1,8 @@
 //! Recorded answers of a real cluster as rows, and what becomes of them when something about them is not right.
 
+// Helpers of a test panic as the test itself does.
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! What stands beside the table: workload, arms, data check, infrastructure, footer.
 
+use std::collections::BTreeSet;
+
 use domain::view::{ArmFacts, Both, Control, Interval, Judgement, Note, Output, Surface, TableRow, Treatment};
 use serde_json::json;
 
@@ -324,6 +326,11 @@ impl Teller<'_> {
                 let list = hosts.iter().map(|(arm, classes)| format!("{arm} {classes}")).collect();
                 parts.push(self.words.say("infrastructure.hosts", &json!({ "list": self.few(list, 8)? }))?);
             }
+        }
+        let zones: BTreeSet<&str> = infrastructure.arms.iter().flat_map(|arm| &arm.zones).map(String::as_str).collect();
+        if !zones.is_empty() {
+            let list = zones.into_iter().map(|zone| self.name(zone)).collect();
+            parts.push(self.words.say("infrastructure.zones", &json!({ "list": self.few(list, 4)? }))?);
         }
         if let Some(busy) = infrastructure.busy {
             let values = json!({ "load": format!("{:.1}", busy.load), "cores": self.counted("cores", busy.cores)? });

@@ -106,6 +106,9 @@ pub struct ArmFacts {
     pub happened: Vec<(Happening, u64)>,
     /// The kinds of machines it ran on.
     pub host_classes: Vec<String>,
+    /// The zones of those machines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
     /// Largest memory of one of its tasks, MiB, where that is measured apart from the rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_task_mib: Option<u64>,

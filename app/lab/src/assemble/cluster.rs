@@ -12,6 +12,7 @@ use domain::ports::Answer;
 use domain::record::StageRecord;
 use domain::stats::{Event, Reading, Reason, Trial};
 use domain::steps::{Coarser, RowLevel, Steps};
+use domain::tally::RowContext;
 use regex::Regex;
 use serde_json::Value;
 
@@ -284,6 +285,8 @@ pub struct Rows {
     pub trial: Trial,
     /// Names of rows whose items and bytes count output paths.
     pub paths_only: Vec<String>,
+    /// Averages of each row, as context.
+    pub context: Vec<(String, RowContext)>,
 }
 
 /// The rows of all trials of a comparison, in the order of the argument, and why they are coarser than the suite's rule,
@@ -301,10 +304,12 @@ pub fn rows(trials: &[&ClusterTrial], rules: &Rules) -> (Vec<Result<Rows, Unusab
     match domain::assemble::assemble(&records, &steps) {
         Ok(assembly) => {
             let all = assembly.trials.into_iter().zip(trials).map(|(assembled, trial)| {
-                let mut rows = Rows { trial: assembled.trial, paths_only: Vec::new() };
+                let mut rows = Rows { trial: assembled.trial, paths_only: Vec::new(), context: Vec::new() };
                 let names = rows.trial.stages.iter().zip(&assembled.rows);
                 let paths = names.filter(|(_, (key, _))| rules.is_paths_only(&key.stage));
                 rows.paths_only = paths.map(|((name, _), _)| name.clone()).collect();
+                let names = rows.trial.stages.iter().zip(&assembled.rows);
+                rows.context = names.map(|((name, _), (_, context))| (name.clone(), *context)).collect();
                 rows.trial.executions = Some(trial.executions.planned.len() as u64);
                 for (event, count) in &trial.events {
                     rows.trial.events.set(*event, *count);

@@ -1,8 +1,10 @@
 //! What a person sees while a run goes on: one line that changes on a terminal, lines elsewhere.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use domain::arms::Role;
+use domain::ids::JobId;
 use engine::Progress;
 use engine::progress::Phase;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,6 +16,8 @@ pub(super) struct Teller<'w> {
     out: &'w mut dyn Write,
     bar: Option<ProgressBar>,
     last: String,
+    /// Jobs that were named.
+    jobs: BTreeSet<JobId>,
 }
 
 impl<'w> Teller<'w> {
@@ -26,13 +30,24 @@ impl<'w> Teller<'w> {
             }
             bar
         });
-        Self { out: &mut *world.stderr, bar, last: String::new() }
+        Self { out: &mut *world.stderr, bar, last: String::new(), jobs: BTreeSet::new() }
     }
 
     /// Tells of the progress. Elsewhere than on a terminal a line is printed only when something other than the time
     /// has changed.
     pub(super) fn tell(&mut self, progress: &Progress) {
         let said = sentence(progress);
+        for (role, job) in &progress.jobs {
+            // Processes of this machine have no names that anybody could look up.
+            if !job.as_str().starts_with("/local/") && self.jobs.insert(job.clone()) {
+                let line = format!("round {}, {role}: job {job}", progress.round);
+                match &self.bar {
+                    Some(bar) => bar.println(line),
+                    // As below.
+                    None => drop(writeln!(self.out, "{line}")),
+                }
+            }
+        }
         match &self.bar {
             Some(bar) => {
                 bar.set_length(progress.trials_planned);
@@ -59,7 +74,11 @@ impl<'w> Teller<'w> {
 
 fn sentence(progress: &Progress) -> String {
     let round = format!("round {} of at most {}", progress.round, progress.of);
-    let replaced = if progress.replacement > 0 { ", measured anew" } else { "" };
+    let replaced = match (&progress.spoiled, progress.replacement) {
+        (_, 0) => String::new(),
+        (None, _) => ", measured anew".to_owned(),
+        (Some((role, why)), _) => format!(", measured anew ({role} before: {})", plain(why)),
+    };
     let arms: Vec<String> = progress.arms.iter().map(Role::to_string).collect();
     let arms = if arms.is_empty() { String::new() } else { format!(": {}", arms.join(", ")) };
     let waits = progress.waits.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
@@ -85,7 +104,7 @@ fn sentence(progress: &Progress) -> String {
 
 /// A name from a cluster, as a terminal may see it.
 fn plain(name: &str) -> String {
-    name.replace(char::is_control, "?")
+    name.chars().take(160).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// Seconds up to two minutes, then minutes, then hours and minutes.
