@@ -39,10 +39,12 @@ pub(super) fn preempted(rig: &Rig) {
 
     let trials = rig.proxy.launched().difference(&before).count();
     assert_eq!(trials, 4, "one round, and the same once more: {}", ran.stderr);
-    assert!(ran.stderr.contains("measured anew"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("measured anew (head before: the job was preempted)"), "{}", ran.stderr);
     let comment = folder.comment();
     assert!(comment.contains("the job was preempted") && comment.contains("1 round replaced"), "{comment}");
-    assert_eq!(folder.evidence["outcome"]["reason"], "NO_CALIBRATION", "nothing is held against the change\n{comment}");
+    // Too few rounds, or too short on a quick machine; in no case a failure of the change.
+    let reason = folder.evidence["outcome"]["reason"].as_str().expect("a reason");
+    assert!(["NO_CALIBRATION", "BELOW_FLOOR"].contains(&reason), "{reason}\n{comment}");
 
     let rows = folder.rows("treatment");
     assert_eq!(rows.len(), 5, "{rows:?}");
