@@ -241,6 +241,8 @@ impl Trial {
             (TrialState::Live { silent_since: Some(since), .. }, _) => {
                 late(Some(*since), limit).then_some(Overdue::Silent)
             }
+            // Of a job that the backend does not know nobody knows whether it waits or runs: it is lost in a while.
+            (TrialState::Live { unknown_since: Some(_), .. }, _) => None,
             (TrialState::Live { .. }, None) => late(self.submitted, limit).then_some(Overdue::Waiting),
             (TrialState::Live { .. }, running) => {
                 late(running, limit.saturating_add(timing::LIMIT_GRACE)).then_some(Overdue::Running)

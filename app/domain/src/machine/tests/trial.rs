@@ -87,6 +87,12 @@ fn without_an_answer_the_job_is_looked_for_180_seconds_and_then_submitted_by_the
 
 #[test]
 fn a_job_that_is_unknown_for_ten_minutes_is_lost() {
+    // Limits shorter than that say nothing of it: it is lost, and does not wait for a place or run for too long.
+    for known in [live(), polled(&live(), running(), SECOND)] {
+        let forgotten = polled(&known, JobState::Unknown, MINUTE);
+        assert_eq!(forgotten.overdue(MINUTE, Ms(10 * MINUTE)), None);
+        assert!(known.overdue(MINUTE, Ms(10 * MINUTE)).is_some());
+    }
     let trial = polled(&live(), JobState::Unknown, MINUTE);
     assert!(polled(&trial, JobState::Unknown, 10 * MINUTE).fate().is_none());
     assert_eq!(polled(&trial, JobState::Unknown, 11 * MINUTE).fate(), Some(&discarded(Discard::Lost)));
