@@ -227,11 +227,13 @@ def restart(chaos, folder):
         print(f"  measured anew {time.time() - began:.0f} s after the restart")
         code, answer = run.wait()
         launched = iris.launched()
+        said = [line for line in run.said if "measured anew" in line]
+        chaos.claim("it says why", any("no longer knew its job" in line for line in said), said[:1])
         chaos.claim("the round is replaced", len(launched) == len(set(launched)) == 4, launched)
         chaos.claim("it goes on to a verdict", code == 0 and answer and answer["verdict"], f"exit code {code}, {answer and answer['verdict']}")
         [name] = run.folders()
         comment = (folder / "evidence" / name / "comment.md").read_text()
-        lines = [line for line in comment.splitlines() if "lost" in line or "not known" in line or "does not know" in line]
+        lines = [line for line in comment.splitlines() if "no longer knew its job" in line]
         chaos.claim("the comment says what happened", lines, lines[:1])
         chaos.verifies(run)
     finally:
