@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
 mod chaos;
+mod cluster;
 mod demo;
 mod differential;
 mod evidence;

@@ -59,6 +59,11 @@ impl Repository {
         this
     }
 
+    /// A repository that is there.
+    pub(crate) fn open(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

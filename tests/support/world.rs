@@ -142,8 +142,13 @@ impl World {
 
     /// Starts a run and returns while it goes on. The caller checks what it left with [`Self::check`].
     pub(crate) fn start(&self, args: &[&str]) -> Started {
+        self.begin(&Self::run_args(args))
+    }
+
+    /// The same with other arguments than those of the suite.
+    pub(crate) fn begin(&self, args: &[&str]) -> Started {
         let beside = beside_others();
-        let mut started = Started::new(self.command(&Self::run_args(args)), self);
+        let mut started = Started::new(self.command(args), self);
         started.beside = Some(beside);
         started
     }
@@ -300,7 +305,19 @@ impl Started {
         panic!("{} never came: {}", file.display(), self.stderr());
     }
 
-    fn stderr(&self) -> String {
+    /// Waits until something is so that the program brings about.
+    pub(crate) fn until_so(&mut self, what: &str, mut so: impl FnMut() -> bool) {
+        for _ in 0..PATIENCE {
+            if so() {
+                return;
+            }
+            assert!(self.child.try_wait().expect("a child").is_none(), "it has ended: {}", self.stderr());
+            pause(MOMENT);
+        }
+        panic!("never {what}: {}", self.stderr());
+    }
+
+    pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).expect("UTF-8")
     }
 

@@ -50,13 +50,18 @@ pub struct Secrets(Vec<(String, String)>);
 /// Parts of the names of variables whose values are secrets.
 const SECRET_NAMES: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PRIVATE_KEY", "API_KEY", "CREDENTIAL"];
 
+/// Whether the value of a variable of this name is a secret.
+#[must_use]
+pub fn is_named_like_a_secret(name: &str) -> bool {
+    SECRET_NAMES.iter().any(|part| name.to_uppercase().contains(part))
+}
+
 impl Secrets {
     /// The values of variables that are named like secrets.
     #[must_use]
     pub fn of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
-        let secret = |name: &str| SECRET_NAMES.iter().any(|part| name.to_uppercase().contains(part));
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Self(variables.into_iter().filter(|(name, _)| secret(name)).map(own).collect())
+        Self(variables.into_iter().filter(|(name, _)| is_named_like_a_secret(name)).map(own).collect())
     }
 
     /// The values.

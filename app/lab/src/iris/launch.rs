@@ -236,18 +236,36 @@ impl Launch {
 /// The variable in which the clients of the cluster say what a job was made of.
 pub const PROVENANCE: &str = "MARIN_PROVENANCE";
 
-/// What a job is made of, in the form of the cluster's own client, so that it can be told from the job alone.
+/// What a job is made of, in the form of the cluster's own client, so that it can be told from the job alone. That form
+/// has the beginning of a commit only, and a controller hides whatever is as long and as random as a whole one: the whole
+/// stands beside it in two pieces.
 fn provenance(commit: &CommitSha, tree: &str, harness: Option<&Harness>) -> String {
-    let command: Vec<String> = harness.map(|harness| format!("benchmark of {}", harness.commit)).into_iter().collect();
+    let (begin, end) = commit.as_str().split_at(commit.as_str().len() / 2);
+    let command = harness.map(|harness| format!("benchmark of {}", harness.commit.short()));
     serde_json::json!({
         "tree_hash": tree.get(..12).unwrap_or(tree),
-        "base_commit": commit,
+        "base_commit": commit.short(),
+        "commit": [begin, end],
         "dirty": false,
         "branch": null,
         "built_by": "zephyr-ab",
-        "command_line": command,
+        "command_line": command.into_iter().collect::<Vec<String>>(),
     })
     .to_string()
+}
+
+/// The commit that a job says it was made of; none where there were changes beside it, or where it is not said whole.
+#[must_use]
+pub fn commit_of(provenance: &str) -> Option<CommitSha> {
+    let said: serde_json::Value = serde_json::from_str(provenance).ok()?;
+    if said.get("dirty")?.as_bool()? {
+        return None;
+    }
+    let whole = match said.get("commit").and_then(serde_json::Value::as_array) {
+        Some(pieces) => pieces.iter().map(serde_json::Value::as_str).collect::<Option<String>>()?,
+        None => said.get("base_commit")?.as_str()?.to_owned(),
+    };
+    whole.parse().ok()
 }
 
 /// A fraction of a thousandth of a core is none: the suite allows hundredths at least.
@@ -270,4 +288,30 @@ pub(crate) fn band(word: &str) -> Result<PriorityBand, String> {
 pub(crate) fn band_word(band: &PriorityBand) -> Option<String> {
     let name = band.as_str().strip_prefix("PRIORITY_BAND_")?;
     (!matches!(band, PriorityBand::Inherit)).then(|| name.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_read_back_and_no_piece_of_it_is_hidden() {
+        let commit: CommitSha = "5c5f1305bc1fd420c530c73ce1f4bbca4d725907".parse().unwrap();
+        let harness = Harness { commit: commit.clone(), paths: Vec::new() };
+        let said = provenance(&commit, &"5c5f1305bc1fd420".repeat(4), Some(&harness));
+        assert_eq!(commit_of(&said), Some(commit.clone()));
+        // A controller hides runs of these characters from 32 on.
+        let longest = said.split(|c: char| !c.is_ascii_alphanumeric() && !"+/_-".contains(c)).map(str::len).max();
+        assert!(longest < Some(32), "{said}");
+        for (said, expected) in [
+            (format!(r#"{{"base_commit":"{commit}","dirty":false}}"#), true),
+            (format!(r#"{{"base_commit":"{commit}","dirty":true}}"#), false),
+            (format!(r#"{{"base_commit":"{commit}"}}"#), false),
+            (r#"{"base_commit":"5c5f130","dirty":false}"#.to_owned(), false),
+            (r#"{"base_commit":"[REDACTED]","dirty":false}"#.to_owned(), false),
+            ("{".to_owned(), false),
+        ] {
+            assert_eq!(commit_of(&said).is_some(), expected, "{said}");
+        }
+    }
 }

@@ -15,8 +15,8 @@ use tokio::sync::OnceCell;
 pub use capabilities::{Capabilities, Fields};
 pub use launch::{BUNDLE_LIMIT, Launched};
 pub use request::{
-    AttributeValue, Command, Constraint, ConstraintOp, Entrypoint, Environment, ExistingJobPolicy, LaunchRequest,
-    PriorityBand, Resources, bundle_id,
+    AttributeValue, Command, Constraint, ConstraintOp, Entrypoint, Environment, ExistingJobPolicy, HIDDEN,
+    LaunchRequest, PriorityBand, Resources, bundle_id,
 };
 pub use status::{
     CurrentUser, Endpoint, JobRecord, JobState, JobStatus, JobTree, TaskAttempt, TaskRecord, TaskState, TaskStatus,

@@ -265,9 +265,26 @@ pub fn bundle_id(zip: &[u8]) -> String {
     })
 }
 
+/// What a controller shows in the place of a value of the environment, or of a part of one, that looks like a secret:
+/// also of every long random text, which a commit is.
+pub const HIDDEN: &str = "[REDACTED]";
+
+/// Whether a controller may show `value` as `shown`.
+fn may_be_shown_as(value: &str, shown: &str) -> bool {
+    let mut parts: Vec<&str> = shown.split(HIDDEN).collect();
+    let Some(last) = parts.pop().filter(|_| !parts.is_empty()) else { return value == shown };
+    let Some(mut rest) = value.strip_prefix(parts[0]) else { return false };
+    for part in &parts[1..] {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
 impl LaunchRequest {
     /// Whether a job with the origin `recorded` does what this request asks for: the same command, set-up,
-    /// environment, bundle and size. Names, bands and constraints may have been changed by the controller.
+    /// environment, bundle and size, as far as it is shown. Names, bands and constraints may have been changed by the
+    /// controller.
     #[must_use]
     pub fn asks_the_same_as(&self, recorded: &Self) -> bool {
         let bundle = |request: &Self| {
@@ -279,9 +296,41 @@ impl LaunchRequest {
         };
         self.entrypoint.run_command.argv == recorded.entrypoint.run_command.argv
             && self.entrypoint.setup_commands == recorded.entrypoint.setup_commands
-            && self.environment.env_vars == recorded.environment.env_vars
+            && self.environment.env_vars.len() == recorded.environment.env_vars.len()
+            && self.environment.env_vars.iter().all(|(name, value)| {
+                recorded.environment.env_vars.get(name).is_some_and(|shown| may_be_shown_as(value, shown))
+            })
             && bundle(self) == bundle(recorded)
             && size(self) == size(recorded)
             && self.replicas.max(1) == recorded.replicas.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_values_are_compared_as_far_as_they_are_shown() {
+        for (value, shown, same) in [
+            ("1", "1", true),
+            ("1", "2", false),
+            ("1", "[REDACTED]", true),
+            (r#"{"commit":"5c5f1305","dirty":false}"#, r#"{"commit":"[REDACTED]","dirty":false}"#, true),
+            (r#"{"commit":"5c5f1305","dirty":true}"#, r#"{"commit":"[REDACTED]","dirty":false}"#, false),
+            ("a=x,b=y", "a=[REDACTED],b=[REDACTED]", true),
+            ("a=x,c=y", "a=[REDACTED],b=[REDACTED]", false),
+            ("a", "aa[REDACTED]", false),
+        ] {
+            let request = |text: &str| {
+                let mut request = LaunchRequest::default();
+                request.environment.env_vars.insert("A".to_owned(), text.to_owned());
+                request
+            };
+            assert_eq!(request(value).asks_the_same_as(&request(shown)), same, "{value} {shown}");
+        }
+        let mut more = LaunchRequest::default();
+        more.environment.env_vars.insert("A".to_owned(), "1".to_owned());
+        assert!(!more.asks_the_same_as(&LaunchRequest::default()));
     }
 }

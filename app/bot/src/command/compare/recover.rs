@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use domain::ids::{CommitSha, Digest};
 use domain::setting::Setting;
 use domain::workload::{Field, Known, Workload};
-use lab::iris::launch::{Argument, Launch, PROVENANCE, Site};
+use lab::iris::launch::{Argument, Launch, PROVENANCE, Site, commit_of};
 use lab::iris::rules::Rules;
-use marin::iris::{Constraint, ConstraintOp, LaunchRequest, PriorityBand};
+use marin::iris::{Constraint, ConstraintOp, HIDDEN, LaunchRequest, PriorityBand};
 use suite::cluster::Cluster;
 use suite::{Backend, Suite};
+
+use crate::world::is_named_like_a_secret;
 
 /// A job that already ran.
 #[derive(Clone, Debug)]
@@ -65,7 +67,7 @@ pub(super) fn of(suite: &Suite, name: &str, request: &LaunchRequest, rules: &Rul
     let open: Vec<&str> = own.chain(&suite.rerun.env_allowed).map(String::as_str).collect();
     launcher(&mut workload, request, tag.as_deref(), &open);
     workload.set(Field::Controller, Known::Set(Setting::text(connection)));
-    let commit = commit(request);
+    let commit = request.environment.env_vars.get(PROVENANCE).and_then(|said| commit_of(said));
     let tree =
         if request.bundle_id.is_empty() { Digest::of(name.as_bytes()).to_string() } else { request.bundle_id.clone() };
     // A digest has 64 hexadecimal digits.
@@ -87,13 +89,6 @@ fn ones() -> CommitSha {
     // Forty hexadecimal digits that are not all zeros.
     #[allow(clippy::expect_used)]
     "1".repeat(40).parse().expect("forty ones are a commit")
-}
-
-/// The commit that a job says it was made of; none where there were changes beside it.
-fn commit(request: &LaunchRequest) -> Option<CommitSha> {
-    let said: serde_json::Value = serde_json::from_str(request.environment.env_vars.get(PROVENANCE)?).ok()?;
-    let clean = said.get("dirty").and_then(serde_json::Value::as_bool) == Some(false);
-    said.get("base_commit")?.as_str().filter(|_| clean)?.parse().ok()
 }
 
 fn made_of(request: &LaunchRequest) -> Option<(String, String)> {
@@ -155,9 +150,16 @@ fn launcher(workload: &mut Workload, request: &LaunchRequest, tag: Option<&str>,
             Some(tag) if tag.len() >= 8 => value.replace(tag, "{run_tag}"),
             _ => value.clone(),
         };
-        // Somebody else's variable may hold a secret.
-        let shown = if open.contains(&name.as_str()) { value } else { format!("sha256:{}", digest(&value)) };
-        more.push((format!("env.{name}"), Known::Set(Setting::text(&shown))));
+        // Hidden values look alike whatever they are; one that is named like a secret is none of the workload. What the
+        // suite does not name may be somebody's secret, too.
+        let known = if value.contains(HIDDEN) && !is_named_like_a_secret(name) {
+            Known::Unknown
+        } else if open.contains(&name.as_str()) {
+            Known::Set(Setting::text(&value))
+        } else {
+            Known::Set(Setting::text(&format!("sha256:{}", digest(&value))))
+        };
+        more.push((format!("env.{name}"), known));
     }
     more.push(("request_rest".to_owned(), Known::Set(Setting::text(&digest(&rest(request))))));
     for (name, known) in more {
@@ -295,17 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_commit_is_told_and_a_changed_one_is_not() {
-        let sha = "a".repeat(40);
-        for (said, expected) in [
-            (format!(r#"{{"base_commit":"{sha}","dirty":false}}"#), true),
-            (format!(r#"{{"base_commit":"{sha}","dirty":true}}"#), false),
-            (format!(r#"{{"base_commit":"{sha}"}}"#), false),
-            ("{".to_owned(), false),
-        ] {
-            let mut request = request();
-            request.environment.env_vars.insert(PROVENANCE.to_owned(), said.clone());
-            assert_eq!(commit(&request).is_some(), expected, "{said}");
+    fn a_value_that_the_controller_hides_is_unknown() {
+        let suite = suite();
+        let mut request = request();
+        for (name, value) in [("CACHE", "/mnt/[REDACTED]/x"), ("HF_TOKEN", "[REDACTED]"), ("MODE", "fast")] {
+            request.environment.env_vars.insert(name.to_owned(), value.to_owned());
         }
+        let unknown = of(&suite, "/bot/x", &request, &rules(&suite), "rig").workload.unknown(&[]);
+        assert_eq!(unknown, ["env.CACHE"]);
     }
 }
