@@ -59,9 +59,11 @@ pub(super) fn prepare(
     let control = first(&Role::Control)?;
     let mut notes =
         vec!["jobs that had run before: whether they ran side by side is for whoever names them".to_owned()];
-    let fingerprint =
-        control.workload.fingerprint(&control.workload.unknown(&[]).iter().map(String::as_str).collect::<Vec<_>>());
-    let fingerprint = fingerprint.map_err(usage)?;
+    // Without what could not be read, and what a calibration does not know of.
+    let mut except = control.workload.unknown(&[]);
+    except.push(recover::REST.to_owned());
+    let except: Vec<&str> = except.iter().map(String::as_str).collect();
+    let fingerprint = control.workload.fingerprint(&except).map_err(usage)?;
     let (noise, unfit) = match Noise::of(suite, &resolved, &fingerprint, calibration, world) {
         Ok(noise) => (noise, None),
         // Nobody chose these jobs to fit a calibration: without one the rounds must tell the noise themselves.

@@ -35,6 +35,9 @@ pub(super) struct Recovered {
 /// Variables that name a trial or what it was made of: they differ between arms without being a difference.
 const NOT_COMPARED: [&str; 1] = [PROVENANCE];
 
+/// The field that stands for everything of a request that has none of its own.
+pub(super) const REST: &str = "request_rest";
+
 /// A request of which nothing could be read but that it is there.
 pub(super) fn nothing(suite: &Suite, name: &str, rules: &Rules, connection: &str) -> Recovered {
     let mut recovered = of(suite, name, &LaunchRequest::default(), rules, connection);
@@ -161,7 +164,7 @@ fn launcher(workload: &mut Workload, request: &LaunchRequest, tag: Option<&str>,
         };
         more.push((format!("env.{name}"), known));
     }
-    more.push(("request_rest".to_owned(), Known::Set(Setting::text(&digest(&rest(request))))));
+    more.push((REST.to_owned(), Known::Set(Setting::text(&digest(&rest(request))))));
     for (name, known) in more {
         if workload.set_named(&name, known).is_err() {
             // A variable that no field can be named after: that there is one is known, and no more.
