@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lab::bundle::Bundler;
-use lab::git::Mirror;
 use lab::iris::{IrisLab, Settings};
 use marin::auth::{ServiceAccount, StaticToken, TokenSource};
 use marin::iris::CurrentUser;
@@ -42,14 +41,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The backend that runs trials there, in bundles of a repository.
+    /// The backend that runs trials there, in bundles that `bundler` makes.
     #[must_use]
-    pub fn lab(&self, mirror: Mirror) -> IrisLab {
+    pub fn lab(&self, bundler: Arc<Bundler>) -> IrisLab {
         IrisLab::new(Settings {
             iris: self.iris.clone(),
             finelog: self.finelog.clone(),
             user: self.user.clone(),
-            bundler: Bundler::new(mirror),
+            bundler,
             clock: Arc::<SystemTime>::clone(&self.clock),
         })
     }
@@ -116,7 +115,8 @@ pub(crate) fn is_anonymous(user: &CurrentUser) -> bool {
 pub(crate) fn user_of(cluster: &ClusterConfig, name: &str, user: &CurrentUser) -> Result<String, Failure> {
     // On a cluster without logins everybody is anonymous, and jobs are told apart by the name that they choose.
     let mine = if is_anonymous(user) { &cluster.user } else { &user.user_id };
-    if mine.len() > LONGEST_USER || marin::JobId::new(&format!("/{mine}/x")).is_err() {
+    let job = format!("/{mine}/x");
+    if mine.len() > LONGEST_USER || marin::JobId::new(&job).is_err() || job.parse::<domain::ids::JobId>().is_err() {
         let shown: String = mine.chars().take(60).collect();
         return Err(Failure::Usage(format!("cluster {name}: {shown:?} cannot be the user of a job")));
     }

@@ -36,7 +36,11 @@ pub(crate) fn condition(rules: &Rules, control: &Facts, treatment: &Facts) -> Op
     if control.hosts == treatment.hosts {
         return None;
     }
-    let listed = |facts: &Facts| facts.hosts.iter().cloned().collect::<Vec<_>>().join(" and ");
+    let listed = |facts: &Facts| {
+        let all: Vec<String> =
+            facts.hosts.iter().map(|(host, workers)| format!("{host} ({workers} workers)")).collect();
+        all.join(" and ")
+    };
     let found = format!("ran on {} in control, on {} in treatment", listed(control), listed(treatment));
     Some(match rules.hosts {
         Hosts::Stratify => Condition::Apart(found),
@@ -65,7 +69,7 @@ mod tests {
     fn facts(priority: Option<&str>, hosts: &[&str]) -> Facts {
         Facts {
             priority: priority.map(str::to_owned),
-            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            hosts: hosts.iter().map(|host| ((*host).to_owned(), 1)).collect(),
             ..Facts::default()
         }
     }
@@ -82,6 +86,13 @@ mod tests {
         for (control, treatment, equal, stratify, ignore) in [
             (v5e.clone(), v5e.clone(), "equal", "equal", "equal"),
             (v5e.clone(), facts(batch, &["tpu v6e"]), "HOST_MIX", "apart", "equal"),
+            (
+                v5e.clone(),
+                Facts { hosts: [("tpu v5e".to_owned(), 2)].into(), ..v5e.clone() },
+                "HOST_MIX",
+                "apart",
+                "equal",
+            ),
             (v5e.clone(), facts(batch, &["tpu v5e", "tpu v6e"]), "HOST_MIX", "apart", "equal"),
             (v5e.clone(), facts(batch, &[]), "FINGERPRINT_UNKNOWN", "FINGERPRINT_UNKNOWN", "equal"),
             (

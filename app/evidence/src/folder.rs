@@ -104,6 +104,15 @@ impl<S: Storage> Folder<S> {
         self.attach(run, SUITE, text)
     }
 
+    /// Adds a file that stands beside the suite and belongs to it, before the run is sealed.
+    ///
+    /// # Errors
+    /// Another text is there, it holds a secret, or its name is none that a file of the folder may have.
+    pub fn beside(&self, run: &RunId, name: &str, text: &[u8]) -> Result<(), EvidenceError> {
+        crate::name::check(name).map_err(|why| EvidenceError::file(name, why))?;
+        self.attach(run, name, text)
+    }
+
     /// Adds the calibration file that the plan was made with, before the run is sealed.
     ///
     /// # Errors

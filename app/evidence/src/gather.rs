@@ -63,7 +63,13 @@ pub fn gather(bundle: &Bundle, look: &Look) -> Result<Gathered, EvidenceError> {
     }
     let (mut config, calibration) = settings(plan, look, (earlier + look.rounds.len()) as u64)?;
     config.paths_only.extend(all.paths_only.iter().cloned());
-    let calibration = if fits_calibration(&all, &counted) { calibration } else { Calibration::default() };
+    let (calibration, unfit) = match unfit_calibration(&all, &counted) {
+        None => (calibration, None),
+        Some(why) => (Calibration::default(), Some(why)),
+    };
+    for side in &mut arms {
+        side.problems.extend(unfit.clone());
+    }
     let problems = arms.iter().map(|side| side.problems.clone()).collect();
     let named = arms.into_iter().zip(&comparisons).map(|(side, comparison)| side.arm(comparison, look)).collect();
     let case = domain::case::case(config, calibration, named, Trials::Paired(rounds))
@@ -189,13 +195,21 @@ impl Side {
     }
 }
 
-/// Whether the calibration is of the kind of machine that the controls ran on; nothing is said against one whose kind
-/// is not known.
-fn fits_calibration(all: &All<'_>, counted: &[TrialName]) -> bool {
-    let Some(calibrated) = all.rules.as_ref().and_then(|rules| rules.calibrated_host.as_deref()) else { return true };
+/// Why the calibration says nothing of these trials: it is of another kind of machine than the controls ran on, or that
+/// is not known. `None` where it fits.
+fn unfit_calibration(all: &All<'_>, counted: &[TrialName]) -> Option<String> {
+    let calibrated = all.rules.as_ref()?.calibrated_host.as_deref()?;
     let mut controls =
         all.trials.iter().filter(|seen| seen.fate.role == Role::Control && counted.contains(&seen.fate.name));
-    controls.all(|seen| seen.cluster().is_some_and(|facts| facts.hosts.iter().all(|host| host == calibrated)))
+    let other = controls.find_map(|seen| {
+        let hosts = seen.cluster().map(|facts| &facts.hosts).filter(|hosts| !hosts.is_empty());
+        match hosts {
+            Some(hosts) if hosts.keys().all(|host| host == calibrated) => None,
+            Some(hosts) => Some(hosts.keys().cloned().collect::<Vec<_>>().join(" and ")),
+            None => Some("machines that are not known".to_owned()),
+        }
+    })?;
+    Some(format!("the calibration is of {calibrated} and says nothing here: the control ran on {other}"))
 }
 
 /// The trials of one run, to be found.
@@ -270,7 +284,9 @@ impl<'a> Index<'a> {
                 Some((name, Ok(trial))) => match self.condition(round, &role) {
                     Some(Condition::Apart(why)) => {
                         side.problems.push(format!("{}: {why}", place(&role)));
-                        treatments.push((Some(name), None));
+                        // It says nothing of the times; what happened in it still counts.
+                        side.outside(name).treatment = Some(trial);
+                        treatments.push((None, None));
                     }
                     found => {
                         if let Some(Condition::Unequal(reason, why)) = found {

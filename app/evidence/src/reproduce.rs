@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::bundle::{CALIBRATION, SUITE};
 
 /// Fields of a workload that no key of a request sets: they follow from the suite, the commit or the cluster.
-const NO_KEYS: [&str; 12] = [
+const NO_KEYS: [&str; 15] = [
     "suite",
     "suite_digest",
     "steps",
@@ -22,6 +22,9 @@ const NO_KEYS: [&str; 12] = [
     "launcher_disk",
     "launcher_retries_preemption",
     "launcher_retries_failure",
+    "request_rest",
+    "files_of_the_arm",
+    "env_of_other_names",
 ];
 
 /// The treatment that runs the head as it is; a request cannot declare it.

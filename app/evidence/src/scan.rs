@@ -86,7 +86,7 @@ const PATTERNS: &[(Kind, &str)] = &[
     (Kind::ServiceToken, r"\b(?:glpat-|hf_|npm_|dckr_pat_|pypi-)[0-9A-Za-z_-]{16,}"),
     (
         Kind::ServiceToken,
-        r#"(?i)\b(?:password|passwd|secret|api_?key|access_?token)["']?\s{0,4}[:=]\s{0,4}["']?(?P<s>[^\s"'\\,;\[][^\s"'\\,;]{7,})"#,
+        r#"(?i)(?:(?:\b|_)(?:password|passwd|secret|api_?key|access_?token)|_token)["']?\s{0,4}[:=]\s{0,4}["']?(?P<s>[^\s"'\\,;\[][^\s"'\\,;]{7,})"#,
     ),
     (Kind::SignedToken, r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     (

@@ -247,11 +247,12 @@ fn infrastructure(plan: &Plan, all: &[Seen<'_>], replaced: u64) -> Infrastructur
             let loads = seen.answers.iter().flatten().filter_map(|answers| answers.load.as_ref());
             hosts.extend(loads.filter_map(|load| load.host.class()));
             if let Some(facts) = seen.cluster() {
-                hosts.extend(facts.hosts.iter().cloned());
+                hosts.extend(facts.hosts.keys().cloned());
                 zones.extend(facts.zones.iter().cloned());
                 peak_task_mib = peak_task_mib.max(facts.peak_task_mib);
-                if facts.retried_shards > 0 {
-                    *counts.entry(Happening::Retry).or_default() += facts.retried_shards;
+                let again = facts.retried_shards.saturating_add(facts.retried_workers);
+                if again > 0 {
+                    *counts.entry(Happening::Retry).or_default() += again;
                 }
             }
         }

@@ -43,7 +43,7 @@ pub struct Settings {
     /// Whose jobs these are: the first part of their names.
     pub user: String,
     /// Makes the bundles.
-    pub bundler: Bundler,
+    pub bundler: Arc<Bundler>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -54,7 +54,7 @@ pub struct IrisLab {
     iris: Iris,
     finelog: Finelog,
     user: String,
-    bundler: Bundler,
+    bundler: Arc<Bundler>,
     clock: Arc<dyn Clock>,
     known: Mutex<BTreeMap<JobId, Known>>,
 }
@@ -94,6 +94,11 @@ impl IrisLab {
         self.known().get(job).cloned().unwrap_or_default()
     }
 
+    /// Keeps the share of lost worker attempts above which a job measured nothing.
+    pub(crate) fn bears(&self, job: &JobId, max_lost: f64) {
+        self.remember(job, |known| known.max_lost = max_lost);
+    }
+
     fn name(&self, trial: &TrialName) -> String {
         format!("/{}/{trial}", self.user)
     }
@@ -104,11 +109,7 @@ impl IrisLab {
     /// Why there is none, in words.
     pub fn bundle(&self, plan: &Plan, role: &Role, launch: &Launch) -> Result<Bundle, String> {
         let commit = plan.arms.commit(role).ok_or_else(|| format!("the plan has no arm {role}"))?;
-        let overlay = launch.harness.as_ref().map(|harness| Overlay {
-            commit: harness.commit.clone(),
-            paths: harness.paths.iter().map(|path| TreePath::new(path.as_bytes())).collect(),
-        });
-        self.bundler.bundle(commit, overlay.as_ref()).map_err(|why| why.to_string())
+        self.bundler.bundle(commit, overlay(launch).as_ref()).map_err(|why| why.to_string())
     }
 
     /// The request of a trial with its bundle: by its id where the controller has it.
@@ -130,6 +131,15 @@ impl IrisLab {
         }
         Ok(request)
     }
+}
+
+/// What of an arm's files is taken from another commit.
+#[must_use]
+pub fn overlay(launch: &Launch) -> Option<Overlay> {
+    launch.harness.as_ref().map(|harness| Overlay {
+        commit: harness.commit.clone(),
+        paths: harness.paths.iter().map(|path| TreePath::new(path.as_bytes())).collect(),
+    })
 }
 
 /// What a trial of an arm is.
@@ -160,8 +170,13 @@ impl Lab for IrisLab {
             Err(answer) => return answer,
         };
         let id = |job: &marin::JobId| job.as_str().parse::<JobId>();
+        let mut launched = None;
         let answer = match self.iris.launch(&request).await {
-            Ok(Launched::Started(job)) => id(&job).map(Submitted::Accepted),
+            Ok(Launched::Started(job)) => {
+                let answer = id(&job).map(Submitted::Accepted);
+                launched = Some(job);
+                answer
+            }
             Ok(Launched::Existing { job, same: true, .. }) => id(&job).map(Submitted::AlreadyThere),
             Ok(Launched::Existing { job, .. }) => {
                 return Submitted::Refused(format!("{job} is there already and does something else"));
@@ -173,11 +188,17 @@ impl Lab for IrisLab {
                 if let (Submitted::Accepted(job) | Submitted::AlreadyThere(job), Ok(launch)) =
                     (&answer, launch_of(plan, role))
                 {
-                    self.remember(job, |known| known.max_lost = launch.rules.max_lost);
+                    self.bears(job, launch.rules.max_lost);
                 }
                 answer
             }
-            Err(why) => Submitted::Refused(format!("the controller gave the job an id that is none: {why}")),
+            Err(why) => {
+                // What cannot be named cannot be followed: it must not run on.
+                if let Some(job) = launched {
+                    drop(self.iris.terminate(&job).await);
+                }
+                Submitted::Refused(format!("the controller gave the job an id that is none: {why}"))
+            }
         }
     }
 
@@ -188,7 +209,7 @@ impl Lab for IrisLab {
             Ok(record) => {
                 let id: JobId = record.job.job_id.parse().map_err(unreachable)?;
                 let launch = plan.roles().into_iter().find_map(|role| launch_of(plan, &role).ok());
-                self.remember(&id, |known| known.max_lost = launch.map_or(0.0, |launch| launch.rules.max_lost));
+                self.bears(&id, launch.map_or(0.0, |launch| launch.rules.max_lost));
                 Ok(Some(id))
             }
             Err(error) if error.is_not_found() => Ok(None),

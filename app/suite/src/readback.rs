@@ -11,8 +11,9 @@ use crate::template::{Format, Group, Maps, Piece};
 /// What a command line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBack {
-    /// Every parameter of the suite. One that the command line does not give is unset: the benchmark's own default
-    /// applied. One whose value the suite cannot read is unknown.
+    /// Every parameter of the suite. One that the generation may leave out and that the command line does not give is
+    /// unset, as it is where the suite itself leaves it out. One that it always gives is unknown then: the default of
+    /// the commit applied, and commits have different ones. So is one whose value the suite cannot read.
     pub values: BTreeMap<String, Known>,
     /// The tag of the trial.
     pub run_tag: Option<String>,
@@ -22,6 +23,7 @@ pub struct ReadBack {
 struct Place<'g> {
     flag: String,
     piece: &'g Piece,
+    optional: bool,
 }
 
 impl Generation {
@@ -55,7 +57,8 @@ impl Generation {
                 Piece::Parameter(name, Format::Last) => spans.entry(name).or_default().1 = value,
                 Piece::Parameter(name, format) => {
                     let parameter = parameters.iter().find(|p| p.name == *name)?;
-                    let known = value.map_or(Known::Unset, |value| known(parameter, value, *format, &self.map));
+                    let absent = if place.optional { Known::Unset } else { Known::Unknown };
+                    let known = value.map_or(absent, |value| known(parameter, value, *format, &self.map));
                     read.values.insert(name.clone(), known);
                 }
                 Piece::Literal(_) => return None,
@@ -65,8 +68,7 @@ impl Generation {
             let parameter = parameters.iter().find(|p| p.name == name)?;
             let known = match ends {
                 (Some(first), Some(last)) => known(parameter, &format!("{first}..{last}"), Format::Plain, &self.map),
-                (None, None) => Known::Unset,
-                // The other end is the benchmark's own, which nobody told.
+                // The benchmark's own, which nobody told.
                 _ => Known::Unknown,
             };
             read.values.insert(name.to_owned(), known);
@@ -82,7 +84,11 @@ impl Generation {
 fn place(group: &Group) -> Option<Place<'_>> {
     let [flag, value] = &group.words[..] else { return None };
     let [piece] = value.pieces() else { return None };
-    Some(Place { flag: flag.literal().filter(|flag| flag.starts_with('-'))?.to_owned(), piece })
+    Some(Place {
+        flag: flag.literal().filter(|flag| flag.starts_with('-'))?.to_owned(),
+        piece,
+        optional: group.optional,
+    })
 }
 
 fn known(parameter: &Parameter, value: &str, format: Format, maps: &Maps) -> Known {
@@ -162,7 +168,7 @@ mod tests {
         let range = read(1, "--first-stage exact --last-stage fuzzy --pool-ram=16g --run-tag a").unwrap();
         let target = read(0, "--pool-ram 16g --target all --run-tag b").unwrap();
         assert_eq!(range.values, target.values);
-        assert_eq!(range.values["sample"], Known::Unset);
+        assert_eq!(range.values["sample"], Known::Unknown);
         assert!(matches!(&range.values["stages"], Known::Set(setting) if setting.to_string() == "exact..fuzzy"));
     }
 

@@ -87,8 +87,12 @@ impl Script {
     /// The path, and the beginning of the text's SHA-256: the path alone would let the text change unseen.
     #[must_use]
     pub fn shown(&self) -> String {
-        let digest = Digest::of(self.text.as_bytes());
-        format!("{} {}", self.path, digest.as_str().get(..12).unwrap_or_default())
+        format!("{} {}", self.path, self.digest())
+    }
+
+    /// The beginning of the SHA-256 of its text.
+    fn digest(&self) -> String {
+        Digest::of(self.text.as_bytes()).as_str().chars().take(12).collect()
     }
 }
 
@@ -123,11 +127,11 @@ impl Setup {
         self.scripts.is_empty() && self.commands.is_empty()
     }
 
-    /// What stands in a workload.
+    /// What stands in a workload: digests alone, because a job that ran does not tell what its scripts were called.
     #[must_use]
     pub fn setting(&self) -> Setting {
         let of = |list: &str, scripts: &[Script]| -> Vec<String> {
-            scripts.iter().map(|script| format!("{list} {}", script.shown())).collect()
+            scripts.iter().map(|script| format!("{list} {}", script.digest())).collect()
         };
         Setting::List([of("scripts", &self.scripts), of("commands", &self.commands)].concat())
     }

@@ -14,10 +14,11 @@ use domain::request::{Options, Request, Rounds, TreatmentAsked};
 use evidence::trials::seen;
 use evidence::{Bundle, DiskStorage, Folder, Scanner, Templates};
 use lab::local::host_class;
+use stats::Event;
 use stats::calibration::helmert;
 use suite::SuiteRef;
 
-use super::run::{Commits, Ended, Known, announce, measure, prepare};
+use super::run::{Commits, Ended, Known, agree, announce, measure, prepare};
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
 
@@ -36,7 +37,7 @@ pub struct Args {
     /// The suite: a path that ends in .toml, or a name.
     #[arg(value_name = "SUITE")]
     suite: String,
-    /// What is asked for, as key=value: preset and the suite's parameters.
+    /// What is asked for, as key=value: preset and the suite's parameters, and runs=N for --trials N.
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
     /// The repository: a folder, or an https or file URL.
@@ -60,6 +61,9 @@ pub struct Args {
     /// Folder for the evidence of runs.
     #[arg(long, value_name = "DIR", default_value = "zephyr-ab-evidence")]
     out: PathBuf,
+    /// Start without asking, whatever it costs.
+    #[arg(long)]
+    yes: bool,
 }
 
 /// Runs the command.
@@ -74,7 +78,8 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     // Found out now and not after hours of measuring.
     let parent = args.file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| ".".as_ref());
     let draft = tempfile::NamedTempFile::new_in(parent).with_context(|| parent.display().to_string())?;
-    let request = Request::new(&args.suite, args.pairs.iter().map(String::as_str)).map_err(|e| usage(&e))?;
+    let (pairs, trials) = trials(args)?;
+    let request = Request::new(&args.suite, pairs).map_err(|e| usage(&e))?;
     let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref()).map_err(|e| usage(&e))?;
     let options = request.options().map_err(|e| usage(&e))?;
     let asks_for_arms = !options.treatments.is_empty() || options.control.is_some() || options.rounds.is_some();
@@ -85,11 +90,12 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     }
     let name = AGAIN.parse().map_err(anyhow::Error::from)?;
     let again = TreatmentAsked { name, commit: None, declared: domain::arms::Declared::default() };
-    let rounds = Some(Rounds::Exactly(args.trials.div_ceil(2)));
+    let rounds = Some(Rounds::Exactly(trials.div_ceil(2)));
     let options = Options { treatments: vec![again], rounds, ..options };
     let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at };
     let known = Known { calibration: None, config: args.config.as_deref() };
     let prepared = prepare(&suite, &options, &commits, &known, world)?;
+    agree(&prepared, args.yes, world)?;
     announce(&prepared, world)?;
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));
@@ -100,7 +106,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     }
     let (file, short) = calibration(&prepared.plan, &measured.run, folder.storage())?;
     // A run ends early where more rounds cannot help, as when every row is too short.
-    if file.trials.len() < args.trials as usize {
+    if file.trials.len() < trials as usize {
         let place = args.out.join(measured.run.as_str());
         let judged = folder.composed(&measured.run).map_err(anyhow::Error::from)?.judged;
         let reason =
@@ -131,6 +137,21 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The pairs without `runs=N`, which says the same as `--trials N`, and how many trials there are to be.
+fn trials(args: &Args) -> Result<(Vec<&str>, u32), Failure> {
+    let (runs, pairs): (Vec<&str>, Vec<&str>) =
+        args.pairs.iter().map(String::as_str).partition(|pair| pair.starts_with("runs="));
+    let number = |pair: &str| pair.trim_start_matches("runs=").parse::<u32>().ok().filter(|n| (2..=200).contains(n));
+    match runs[..] {
+        [] => Ok((pairs, args.trials)),
+        [one] => match number(one) {
+            Some(trials) => Ok((pairs, trials)),
+            None => Err(Failure::Usage(format!("{}: expected 2 to 200", one.chars().take(40).collect::<String>()))),
+        },
+        _ => Err(Failure::Usage("runs is given twice".to_owned())),
+    }
+}
+
 /// The row sums of every trial that counted, in the order of time, and the rows that are left out because some trial
 /// took no measurable time for them.
 fn calibration(plan: &Plan, run: &RunId, storage: &DiskStorage) -> Result<(CalibrationFile, Vec<String>), Failure> {
@@ -144,9 +165,13 @@ fn calibration(plan: &Plan, run: &RunId, storage: &DiskStorage) -> Result<(Calib
         let Some(Ok(trial)) = seen.trial() else {
             return Err(anyhow::anyhow!("the measurements of {} cannot be used", seen.fate.name).into());
         };
+        // What disturbed a trial is not its noise.
+        if Event::ALL.into_iter().any(|event| trial.events.count(event) > 0) {
+            continue;
+        }
         if let Some(facts) = seen.cluster() {
             on_cluster = true;
-            hosts.extend(facts.hosts.iter().cloned());
+            hosts.extend(facts.hosts.keys().cloned());
         }
         let mut rows = BTreeMap::new();
         for (row, stage) in &trial.stages {

@@ -16,10 +16,11 @@ use domain::tally::RowContext;
 use regex::Regex;
 use serde_json::Value;
 
-use super::executions::{Executions, executions};
+use super::executions::{Broken, Executions, executions, logged};
 use crate::iris::answers::{Answers, Grid, JOB, JobAnswer, STAGES, Told};
 use crate::iris::launch::band_word;
 use crate::iris::rules::{Hosts, Rules};
+use crate::iris::tree::is_workers;
 
 /// Why answers are no trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +40,16 @@ fn unusable(reason: Reason, problem: impl Into<String>) -> Unusable {
 pub struct Facts {
     /// The priority in force, which may be another one than was asked for.
     pub priority: Option<String>,
-    /// The kinds of machines that its workers ran on; empty where that is not known.
-    pub hosts: BTreeSet<String>,
+    /// How many workers ran on each kind of machine; empty where that is not known of every worker.
+    pub hosts: BTreeMap<String, u64>,
     /// The zones of those machines.
     pub zones: BTreeSet<String>,
     /// Largest memory of a task, MiB.
     pub peak_task_mib: Option<u64>,
     /// Shards that were tried again.
     pub retried_shards: u64,
-    /// Attempts at workers that the infrastructure ended.
-    pub lost_workers: u64,
+    /// Attempts at workers that failed and were made again.
+    pub retried_workers: u64,
     /// What a reader should know.
     pub remarks: Vec<String>,
 }
@@ -79,6 +80,15 @@ pub fn read(files: &[Answer], rules: &Rules) -> Result<ClusterTrial, Unusable> {
     let pattern = rules.line_pattern().map_err(|why| unusable(Reason::SchemaDrift, why))?;
     let root = answers.job.as_ref().map_or("", |job| job.root.job.job_id.as_str());
     let executions = executions(&answers, root, pattern.as_ref());
+    match &executions.broken {
+        None => {}
+        Some(Broken::Plan(id)) => {
+            return Err(unusable(Reason::SchemaDrift, format!("the planned stages of {id} cannot be read")));
+        }
+        Some(Broken::Twice(id)) => {
+            return Err(unusable(Reason::DuplicateRows, format!("{id} is there with two different plans")));
+        }
+    }
     let grid = match &answers.stages {
         Some(Told::Grid(grid)) => grid,
         Some(Told::Absent { absent }) if absent.contains("Schema error") => {
@@ -97,16 +107,24 @@ pub fn read(files: &[Answer], rules: &Rules) -> Result<ClusterTrial, Unusable> {
     let losses = answers.job.as_ref().map(JobAnswer::losses).unwrap_or_default();
     let mut facts = facts(&answers, rules);
     facts.priority = answers.job.as_ref().and_then(|job| band_word(&job.root.request.priority_band));
-    facts.lost_workers = losses.workers;
+    facts.retried_workers = losses.again;
     facts.remarks.extend(executions.remarks.iter().cloned());
-    if answers.job.as_ref().is_some_and(|job| !job.complete) {
-        facts.remarks.push("the job has more descendants than the controller lists".to_owned());
+    let partly = answers.job.as_ref().is_some_and(|job| !job.complete);
+    if partly {
+        facts
+            .remarks
+            .push("the job has more descendants than were looked at: what happened to them is not known".to_owned());
     }
     let unplanned = unplanned(&executions, &records);
     if unplanned > 0 {
         facts.remarks.push(format!("{unplanned} stage records belong to no planned stage"));
     }
-    let events = vec![(Event::ChurnElapsed, losses.workers), (Event::Oom, losses.oom)];
+    // How often one job ran out of memory says nothing about how often the program does.
+    let events = vec![
+        (Event::ChurnElapsed, losses.workers),
+        (Event::Oom, losses.oom.min(1)),
+        (Event::UnknownFailure, u64::from(partly)),
+    ];
     Ok(ClusterTrial { records, executions, events, facts })
 }
 
@@ -119,6 +137,10 @@ pub fn missing(answers: &Answers, rules: &Rules) -> Result<Vec<String>, String> 
     let root = answers.job.as_ref().map(|job| job.root.job.job_id.as_str()).unwrap_or_default();
     let pattern = rules.line_pattern()?;
     let executions = executions(answers, root, pattern.as_ref());
+    if executions.broken.is_some() {
+        // More of it would not help.
+        return Ok(Vec::new());
+    }
     if executions.planned.is_empty() {
         return Ok(vec!["no execution of this job is known".to_owned()]);
     }
@@ -140,14 +162,15 @@ fn lacking(executions: &Executions, records: &[StageRecord<'_>]) -> Vec<String> 
     let mut missing = Vec::new();
     for (id, stages) in &executions.planned {
         match stages {
-            Some(stages) => {
+            Some(stages) if !stages.is_empty() => {
                 let absent = stages.iter().filter(|stage| !observed.contains(&(id.as_str(), stage.as_str())));
                 missing.extend(absent.map(|stage| format!("{id} {stage}")));
             }
-            None if !observed.iter().any(|(execution, _)| *execution == id.as_str()) => {
+            // Without a plan, or with one of nothing, one record shows that it ran at all.
+            _ if !observed.iter().any(|(execution, _)| *execution == id.as_str()) => {
                 missing.push(format!("{id}: every record"));
             }
-            None => {}
+            _ => {}
         }
     }
     if executions.planned.is_empty() {
@@ -233,32 +256,47 @@ fn facts(answers: &Answers, rules: &Rules) -> Facts {
     let mut facts = Facts::default();
     match &answers.tasks {
         Some(Told::Grid(grid)) => {
-            let mut unknown = 0_usize;
+            let mut workers: BTreeMap<&str, Option<String>> = BTreeMap::new();
             for row in &grid.rows {
                 let peak = grid.integer(row, "peak_mib").and_then(|mib| u64::try_from(mib).ok());
                 facts.peak_task_mib = facts.peak_task_mib.max(peak);
                 // Where the launcher and the coordinator run does not change what the workers measure.
-                let job = grid.text(row, "task_id").and_then(|task| task.rsplit_once('/')).map_or("", |(job, _)| job);
-                if !job.ends_with("workers") {
+                let Some(task) = grid.text(row, "task_id") else { continue };
+                if !task.rsplit_once('/').is_some_and(|(job, _)| is_workers(job)) {
                     continue;
                 }
-                if let Some(host) = host(grid, row) {
-                    facts.hosts.insert(host);
-                } else {
-                    unknown += 1;
-                }
+                // The last attempt at a task is the one that measured.
+                workers.insert(task, host(grid, row));
                 facts.zones.extend(grid.text(row, "zone").filter(|zone| !zone.is_empty()).map(str::to_owned));
             }
-            if unknown > 0 {
-                facts.hosts.clear();
-                facts.remarks.push(format!("the machines of {unknown} workers are not known"));
+            let known: Option<Vec<String>> = workers.values().cloned().collect();
+            match known {
+                Some(known) if known.len() as u64 >= expected_workers(answers) => {
+                    for host in known {
+                        *facts.hosts.entry(host).or_default() += 1;
+                    }
+                }
+                _ => facts.remarks.push("the machines of some workers are not known".to_owned()),
             }
         }
         Some(Told::Absent { .. }) | None if rules.hosts == Hosts::Ignore => {}
         Some(Told::Absent { .. }) | None => facts.remarks.push("the machines are not known".to_owned()),
     }
-    facts.retried_shards = answers.lines.iter().flatten().map(|line| retried(&line.text)).sum();
+    let lines = answers.lines.iter().flatten().filter(|line| line.source == "stderr");
+    facts.retried_shards = lines.map(|line| retried(&line.text)).fold(0, u64::saturating_add);
     facts
+}
+
+/// How many workers the job had, by what the controller says of its groups of workers.
+fn expected_workers(answers: &Answers) -> u64 {
+    let jobs = answers.job.iter().flat_map(|job| &job.descendants).filter(|job| is_workers(&job.job_id));
+    jobs.map(|job| u64::try_from(job.task_count).unwrap_or(0)).sum()
+}
+
+/// Whether the machines of a trial are known, or need not be.
+#[must_use]
+pub fn knows_hosts(answers: &Answers, rules: &Rules) -> bool {
+    rules.hosts == Hosts::Ignore || !facts(answers, rules).hosts.is_empty()
 }
 
 /// The kind of a machine: what makes a second of its CPU time another unit.
@@ -273,9 +311,11 @@ fn host(grid: &Grid, row: &[Value]) -> Option<String> {
 
 /// The shards that a line of the log says were tried again: `Shards retried (attempts: shard count): {1: 2, 2: 1}`.
 fn retried(text: &str) -> u64 {
-    let Some((_, counts)) = text.split_once("Shards retried (attempts: shard count): {") else { return 0 };
+    let said = logged(text).and_then(|said| said.split_once("Shards retried (attempts: shard count): {"));
+    let Some((_, counts)) = said else { return 0 };
     let counts = counts.split('}').next().unwrap_or_default();
-    counts.split(',').filter_map(|pair| pair.split_once(':')?.1.trim().parse::<u64>().ok()).sum()
+    let counts = counts.split(',').filter_map(|pair| pair.split_once(':')?.1.trim().parse::<u64>().ok());
+    counts.fold(0, u64::saturating_add)
 }
 
 /// A trial with its rows.

@@ -16,7 +16,21 @@ pub struct Executions {
     pub planned: BTreeMap<ExecutionId, Option<Vec<String>>>,
     /// What a reader should know: ids that were not counted.
     pub remarks: Vec<String>,
+    /// Why the table of executions cannot be believed.
+    pub broken: Option<Broken>,
 }
+
+/// What is wrong with the table of executions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// The planned stages of this execution cannot be read.
+    Plan(ExecutionId),
+    /// This execution is there with two different plans.
+    Twice(ExecutionId),
+}
+
+/// Most ids that a log may name; what goes beyond is whatever a program printed.
+const MOST: usize = 20_000;
 
 /// How long before the start and after the end of a job an execution of it may claim to have begun: clocks differ.
 const SLACK_MS: i64 = 120_000;
@@ -38,7 +52,7 @@ pub fn named_in_log(lines: &[Line], root: &str, pattern: &Regex) -> Vec<Executio
         };
         let groups = pattern.capture_names().flatten().filter_map(|name| found.name(name));
         for id in groups.filter_map(|group| group.as_str().parse::<ExecutionId>().ok()) {
-            if seen.insert(id.clone()) {
+            if ids.len() < MOST && seen.insert(id.clone()) {
                 ids.push(id);
             }
         }
@@ -47,7 +61,7 @@ pub fn named_in_log(lines: &[Line], root: &str, pattern: &Regex) -> Vec<Executio
 }
 
 /// What a line of the library's logger says: `I20261129 20:28:50 140281731073728 zephyr.context Starting ...`.
-fn logged(text: &str) -> Option<&str> {
+pub(crate) fn logged(text: &str) -> Option<&str> {
     let mut parts = text.splitn(5, ' ');
     let (level, _time, _thread, logger) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let stamp = level.strip_prefix(['D', 'I', 'W', 'E', 'C'])?;
@@ -68,16 +82,29 @@ pub fn executions(answers: &Answers, root: &str, pattern: Option<&Regex>) -> Exe
     let named = pattern.zip(answers.lines.as_ref()).map(|(pattern, lines)| named_in_log(lines, root, pattern));
     let named = named.unwrap_or_default();
     let (mut own, mut others) = (BTreeMap::new(), BTreeSet::new());
+    let mut found = Executions::default();
     if let Some(Told::Grid(grid)) = &answers.executions {
-        for (id, owner, stages) in recorded(grid) {
-            if owner == root {
-                own.insert(id, stages);
-            } else {
+        for (id, owner, plan) in recorded(grid) {
+            if owner != root {
                 others.insert(id);
+                continue;
+            }
+            let stages = match plan {
+                Plan::Stages(stages) => Some(stages),
+                Plan::None => None,
+                Plan::Unreadable => {
+                    found.broken.get_or_insert(Broken::Plan(id.clone()));
+                    None
+                }
+            };
+            // The same record may have come from several clusters; another one is somebody's invention.
+            if let Some(before) = own.insert(id.clone(), stages.clone())
+                && before != stages
+            {
+                found.broken.get_or_insert(Broken::Twice(id));
             }
         }
     }
-    let mut found = Executions::default();
     let foreign: Vec<&ExecutionId> = named.iter().filter(|id| others.contains(id) && !own.contains_key(id)).collect();
     remark(&mut found.remarks, &foreign, "which another job ran");
     if own.is_empty() {
@@ -104,8 +131,9 @@ fn by_hand(answers: &Answers, ids: &[String]) -> Executions {
     let ids = ids.iter().filter_map(|id| id.parse::<ExecutionId>().ok());
     found.planned = ids.map(|id| (id, None)).collect();
     if let Some(Told::Grid(grid)) = &answers.executions {
-        for (id, _, stages) in recorded(grid) {
-            found.planned.entry(id).and_modify(|planned| *planned = stages);
+        for (id, _, plan) in recorded(grid) {
+            let Plan::Stages(stages) = plan else { continue };
+            found.planned.entry(id).and_modify(|planned| *planned = Some(stages));
         }
     }
     found.remarks.push("executions were named by hand".to_owned());
@@ -120,8 +148,18 @@ fn remark(remarks: &mut Vec<String>, ids: &[&ExecutionId], what: &str) {
     remarks.push(format!("the log names {noun}, {what}: not counted"));
 }
 
-/// The records of the table: execution, root job, planned stages. Copies of a record from another cluster are the same.
-fn recorded(grid: &Grid) -> impl Iterator<Item = (ExecutionId, String, Option<Vec<String>>)> {
+/// What a record says of the planned stages.
+enum Plan {
+    /// These.
+    Stages(Vec<String>),
+    /// Nothing.
+    None,
+    /// Something that is no list of stages.
+    Unreadable,
+}
+
+/// The records of the table: execution, root job, planned stages.
+fn recorded(grid: &Grid) -> impl Iterator<Item = (ExecutionId, String, Plan)> {
     #[derive(Deserialize)]
     struct Planned {
         stage_name: String,
@@ -129,8 +167,12 @@ fn recorded(grid: &Grid) -> impl Iterator<Item = (ExecutionId, String, Option<Ve
     grid.rows.iter().filter_map(|row| {
         let id: ExecutionId = grid.text(row, "execution_id")?.parse().ok()?;
         let owner = grid.text(row, "root_job_id")?.to_owned();
-        let stages = grid.text(row, "stages_json").and_then(|text| serde_json::from_str::<Vec<Planned>>(text).ok());
-        Some((id, owner, stages.map(|all| all.into_iter().map(|stage| stage.stage_name).collect())))
+        let plan = match grid.text(row, "stages_json").map(serde_json::from_str::<Vec<Planned>>) {
+            None => Plan::None,
+            Some(Ok(all)) => Plan::Stages(all.into_iter().map(|stage| stage.stage_name).collect()),
+            Some(Err(_)) => Plan::Unreadable,
+        };
+        Some((id, owner, plan))
     })
 }
 

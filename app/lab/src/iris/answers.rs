@@ -144,6 +144,15 @@ impl Line {
             text: entry.data.clone(),
         }
     }
+
+    /// The same with at most so many characters.
+    #[must_use]
+    pub fn shortened(mut self, most: usize) -> Self {
+        if let Some((at, _)) = self.text.char_indices().nth(most) {
+            self.text.truncate(at);
+        }
+        self
+    }
 }
 
 /// The answers of one trial, as far as they are there.

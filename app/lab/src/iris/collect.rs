@@ -1,5 +1,6 @@
 //! The measurements of a job that has ended.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::{ExecutionId, JobId};
@@ -11,11 +12,13 @@ use marin::{Code, Error};
 use super::answers::{Answers, Grid, LOG_TAIL, Line, Told};
 use super::rules::Rules;
 use super::{IrisLab, outside, queries};
-use crate::assemble::cluster::missing;
+use crate::assemble::cluster::{knows_hosts, missing};
 use crate::assemble::executions::{executions, named_in_log};
 
 /// Pages of log lines that are read; ten thousand lines each.
 const PAGES: usize = 5;
+/// Characters of a line that are kept.
+const LINE: usize = 1000;
 /// Before the job was launched: clocks differ.
 const SLACK_MS: i64 = 60_000;
 /// The line that tells how many shards were tried again; for people.
@@ -63,7 +66,9 @@ impl IrisLab {
         }
         match missing(&answers, rules) {
             Ok(missing) if missing.is_empty() => {
-                self.remember(job, |known| known.answers = Some(answers));
+                // Machines that are not there yet are asked for again with everything else.
+                let whole = knows_hosts(&answers, rules);
+                self.remember(job, |known| known.answers = Some(answers).filter(|_| whole));
                 Collected::Complete(files)
             }
             Ok(missing) => Collected::Incomplete(files, missing),
@@ -116,22 +121,34 @@ impl IrisLab {
         Ok(Arc::new(answers))
     }
 
-    /// Whether the stage records are what they were.
+    /// Whether what was there is all that is there now: no execution more and no record more. Records are only ever
+    /// added, so that their number tells.
     async fn again(&self, rules: &Rules, id: &marin::JobId, before: &Answers) -> Result<bool, Error> {
         let pattern = rules.line_pattern().unwrap_or_default();
         let counted = executions(before, id.as_str(), pattern.as_ref());
+        let in_table = counted.planned.values().any(Option::is_some);
+        if in_table {
+            let Told::Grid(now) = self.told(&queries::progress(id)?).await? else { return Ok(false) };
+            return Ok(counts(&now) == counted_before(before, id.as_str()));
+        }
+        // The log tells of executions that the table does not know.
+        if let (true, Some(pattern)) = (rules.asks_logs(), &pattern)
+            && before.lines.as_ref() != Some(&self.lines(id, pattern.as_str()).await?)
+        {
+            return Ok(false);
+        }
         let ids = ids(counted.planned.keys());
-        let has_table = matches!(before.executions, Some(Told::Grid(_)));
-        let select = if has_table { queries::stages_again(id, &ids)? } else { queries::stages(&ids)? };
-        Ok(before.stages.as_ref() == Some(&self.told(&select).await?))
+        Ok(before.stages.as_ref() == Some(&self.told(&queries::stages(&ids)?).await?))
     }
 
     /// A table, or the server's word that it cannot be had.
     pub(super) async fn told(&self, select: &Select) -> Result<Told, Error> {
         match self.finelog.query(select).await {
             Ok(table) => Ok(Told::Grid(Grid::of(&table))),
-            Err(Error::Rpc { code: Code::InvalidArgument | Code::NotFound, message, .. }) => {
-                let absent = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
+            // Asking again would not help, but for a login that is given later.
+            Err(error) if is_lasting(&error) => {
+                let said = error.to_string();
+                let absent = said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
                 Ok(Told::Absent { absent })
             }
             Err(error) => Err(error),
@@ -145,7 +162,7 @@ impl IrisLab {
         let mut lines = Vec::new();
         for _ in 0..PAGES {
             let page = self.finelog.logs(&query).await?;
-            lines.extend(page.entries.iter().map(Line::of));
+            lines.extend(page.entries.iter().map(Line::of).map(|line| line.shortened(LINE)));
             if !page.full || page.cursor <= query.after {
                 break;
             }
@@ -153,6 +170,39 @@ impl IrisLab {
         }
         Ok(lines)
     }
+}
+
+/// Whether a query is refused the same every time.
+fn is_lasting(error: &Error) -> bool {
+    match error {
+        Error::Rpc { code: Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented, .. }
+        | Error::Login(_) => false,
+        error => !error.is_transient(),
+    }
+}
+
+/// Records by execution, as the query of the progress counts them: once for each record of the execution.
+type Counts = BTreeMap<String, usize>;
+
+fn counts(grid: &Grid) -> Counts {
+    let of = |row: &Vec<serde_json::Value>| {
+        let done = grid.integer(row, "done").and_then(|done| usize::try_from(done).ok())?;
+        Some((grid.text(row, "execution_id")?.to_owned(), done))
+    };
+    grid.rows.iter().filter_map(of).collect()
+}
+
+fn counted_before(answers: &Answers, root: &str) -> Counts {
+    let (Some(Told::Grid(executions)), Some(Told::Grid(stages))) = (&answers.executions, &answers.stages) else {
+        return Counts::new();
+    };
+    let mut counts = Counts::new();
+    for row in executions.rows.iter().filter(|row| executions.text(row, "root_job_id") == Some(root)) {
+        let Some(id) = executions.text(row, "execution_id") else { continue };
+        let records = stages.rows.iter().filter(|stage| stages.text(stage, "execution_id") == Some(id)).count();
+        *counts.entry(id.to_owned()).or_default() += records;
+    }
+    counts
 }
 
 /// Ids as the client of the store checks them: what it refuses is not asked for.

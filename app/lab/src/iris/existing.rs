@@ -55,9 +55,12 @@ impl ExistingLab {
 }
 
 impl Lab for ExistingLab {
-    async fn submit(&self, plan: &Plan, trial: &TrialName, _: &Role) -> Submitted {
+    async fn submit(&self, plan: &Plan, trial: &TrialName, role: &Role) -> Submitted {
         match self.of(plan, trial).and_then(|(_, ran)| Self::job(ran, trial)) {
-            Some(job) => Submitted::AlreadyThere(job),
+            Some(job) => {
+                self.iris.bears(&job, launch_of(plan, role).map_or(0.0, |launch| launch.rules.max_lost));
+                Submitted::AlreadyThere(job)
+            }
             None => Submitted::Refused("a job that already ran is not run again".to_owned()),
         }
     }

@@ -19,7 +19,7 @@ const TAIL: u32 = 40;
 /// How late the last lines of a log come: 0.6 s was seen.
 const LAST_LINES: Duration = Duration::from_secs(2);
 /// Jobs of a tree whose tasks are asked for; more than that is not told apart.
-const SUSPECTS: usize = 40;
+const SUSPECTS: usize = 400;
 
 impl IrisLab {
     pub(super) async fn follow(&self, job: &JobId) -> Result<JobState, String> {
@@ -98,15 +98,18 @@ impl IrisLab {
             complete: tree.complete,
             ..JobAnswer::default()
         };
-        // The zip is not part of what is kept.
-        answer.root.request.bundle_blob = Vec::new();
+        answer.keep_no_secrets();
         let suspects: Vec<String> = answer.suspects().map(str::to_owned).collect();
         if suspects.len() > SUSPECTS {
             answer.complete = false;
         }
         for suspect in suspects.into_iter().take(SUSPECTS) {
-            let tasks = self.iris.tasks(&marin::JobId::new(&suspect)?).await?;
-            answer.tasks.insert(suspect, tasks);
+            // A name that no job can have is one that nothing is known of.
+            let Ok(id) = marin::JobId::new(&suspect) else {
+                answer.complete = false;
+                continue;
+            };
+            answer.tasks.insert(suspect, self.iris.tasks(&id).await?);
         }
         let answer = Arc::new(answer);
         if answer.root.job.state.has_ended() {

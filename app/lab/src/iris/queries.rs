@@ -22,13 +22,6 @@ pub(crate) fn stages(ids: &[ExecutionId]) -> Result<Select, BadTemplate> {
     Template::new(text)?.fill(&[("ids", Value::Executions(ids.to_vec()))])
 }
 
-/// The same, and those of executions that the job has begun since.
-pub(crate) fn stages_again(root: &JobId, ids: &[ExecutionId]) -> Result<Select, BadTemplate> {
-    let text = r#"SELECT * FROM "zephyr.stage" WHERE execution_id IN ({ids}) OR execution_id IN (SELECT execution_id FROM "zephyr.execution" WHERE root_job_id IN ({root})) ORDER BY execution_id, stage_name, seq"#;
-    let values = [("ids", Value::Executions(ids.to_vec())), ("root", Value::Jobs(vec![root.clone()]))];
-    Template::new(text)?.fill(&values)
-}
-
 /// Peak memory of each attempt of a job and its descendants, and the machine that it ran on, of what was written since
 /// `since_ms`.
 pub(crate) fn tasks(root: &JobId, since_ms: i64) -> Result<Select, BadTemplate> {
@@ -67,7 +60,6 @@ mod tests {
             executions(&root, &[]),
             executions_named(ids),
             stages(ids),
-            stages_again(&root, &[]),
             tasks(&root, 7),
             progress(&root),
         ];

@@ -1,5 +1,6 @@
 //! How a job ended, from what the controller says of it and its descendants. Pure.
 
+use domain::ids::Digest;
 use domain::ports::{Cause, End};
 use marin::iris::{JobState, JobStatus, TaskAttempt, TaskState};
 use marin::wire::Timestamp;
@@ -17,6 +18,8 @@ pub struct Losses {
     pub of: u64,
     /// Attempts that ran out of memory.
     pub oom: u64,
+    /// Attempts at workers that failed by themselves and were made again.
+    pub again: u64,
 }
 
 impl Losses {
@@ -27,9 +30,11 @@ impl Losses {
     }
 }
 
-/// Whether a job is a group of workers: the cluster's own library calls them so. Every other descendant coordinates.
-fn is_workers(job: &JobStatus) -> bool {
-    job.job_id.rsplit('/').next().is_some_and(|name| name.ends_with("workers") || name.contains("-workers-"))
+/// Whether a job, by its id, is a group of workers: the cluster's own library calls them so. Every other descendant
+/// coordinates.
+#[must_use]
+pub fn is_workers(job: &str) -> bool {
+    job.rsplit('/').next().is_some_and(|name| name.ends_with("workers") || name.contains("-workers-"))
 }
 
 /// Whether the infrastructure ended an attempt. One that was ended at the end of the root, or after it, was no longer
@@ -43,15 +48,36 @@ fn is_lost(attempt: &TaskAttempt, root_end: Option<Timestamp>) -> bool {
     lost && !after
 }
 
+/// What the runtime says in an error: a program's own words come after it.
+fn of_runtime(error: &str) -> &str {
+    error.split_once("stderr:").map_or(error, |(runtime, _)| runtime)
+}
+
 /// Whether an error says that memory ran out: the words of the workers' runtime, of the kernel and of Kubernetes.
 fn is_oom(error: &str) -> bool {
-    ["OOM killed", "OOMKilled", "out of memory", "MemoryError"].iter().any(|word| error.contains(word))
+    ["OOM killed", "OOMKilled", "out of memory"].iter().any(|word| of_runtime(error).contains(word))
 }
 
 impl JobAnswer {
     /// The root and its descendants.
     pub fn jobs(&self) -> impl Iterator<Item = &JobStatus> {
         std::iter::once(&self.root.job).chain(&self.descendants)
+    }
+
+    /// Takes out what must not be kept or need not be: the zip, the values of the environment, and whatever this
+    /// version does not know. Somebody else's job may hold secrets there.
+    pub fn keep_no_secrets(&mut self) {
+        let request = &mut self.root.request;
+        request.bundle_blob = Vec::new();
+        request.submit_argv = Vec::new();
+        for value in request.environment.env_vars.values_mut() {
+            *value = format!("sha256:{}", Digest::of(value.as_bytes()).as_str().get(..12).unwrap_or_default());
+        }
+        for other in
+            [&mut request.other, &mut request.environment.other, &mut request.entrypoint.other, &mut self.root.other]
+        {
+            other.clear();
+        }
     }
 
     /// The ids of jobs whose tasks must be looked at: those that were tried again or did not end well. Attempts that
@@ -70,10 +96,12 @@ impl JobAnswer {
         for job in self.jobs() {
             let tasks = self.tasks.get(&job.job_id).map_or(&[][..], Vec::as_slice);
             let attempts = || tasks.iter().flat_map(|task| &task.attempts);
-            losses.oom += attempts().filter(|attempt| is_oom(&attempt.error)).count() as u64;
+            let failed = || attempts().filter(|attempt| attempt.state == TaskState::Failed);
+            losses.oom += failed().filter(|attempt| is_oom(&attempt.error)).count() as u64;
             let lost: Vec<&TaskAttempt> = attempts().filter(|attempt| is_lost(attempt, root_end)).collect();
-            if is_workers(job) {
+            if is_workers(&job.job_id) {
                 losses.workers += lost.len() as u64;
+                losses.again += failed().count() as u64;
                 let known = attempts().count() as u64;
                 losses.of += if known > 0 { known } else { u64::try_from(job.task_count).unwrap_or(0) };
                 continue;
@@ -87,8 +115,7 @@ impl JobAnswer {
                 };
                 format!("{what} {how}")
             }));
-            let again = attempts().filter(|attempt| attempt.state == TaskState::Failed).count();
-            if again > 0 && job.state == JobState::Succeeded {
+            if failed().count() > 0 && job.state == JobState::Succeeded {
                 losses.critical.push(format!("{what} failed and was started again"));
             }
         }
@@ -114,7 +141,7 @@ impl JobAnswer {
             JobState::Killed => return End::Failed { cause: Cause::Stopped },
             JobState::WorkerFailed => return infrastructure(format!("the job lost its worker: {error}")),
             JobState::Unschedulable => return infrastructure(format!("no worker can take the job: {error}")),
-            JobState::Failed if error.contains("Execution timeout exceeded") => {
+            JobState::Failed if of_runtime(&error).contains("Execution timeout exceeded") => {
                 return End::Failed { cause: Cause::TimeLimit };
             }
             JobState::Succeeded | JobState::Failed => {}
@@ -241,6 +268,7 @@ mod tests {
             (-11, "Exit code: -11", app(false)),
             (137, "Exit code 137: OOM killed (container exceeded memory limit)", app(true)),
             (137, "Exit code 137: killed by SIGKILL (possibly OOM or resource limit)", None),
+            (1, "Exit code: 1. stderr: OOM killed, Execution timeout exceeded", app(false)),
             (-9, "Exit code: -9", None),
             (0, "something", None),
         ] {

@@ -54,7 +54,7 @@ impl Iris {
 
         let transport = &self.transport;
         let start = transport.clock().elapsed();
-        let (mut failed, mut answer_lost) = (0, false);
+        let (mut failed, mut lost): (u32, Option<Error>) = (0, None);
         loop {
             let tried = match transport.once(LAUNCH, &body, transport.limits().launch_timeout).await {
                 Ok(answer) => transport::decode::<Answer>(LAUNCH, &answer),
@@ -67,15 +67,22 @@ impl Iris {
             if let Error::Rpc { code: Code::AlreadyExists, message, .. } = &error {
                 let job = named_in(message).map_or_else(|| JobId::new(&request.name), Ok)?;
                 let record = self.job(&job).await?;
-                return Ok(Launched::Existing { job, same: request.asks_the_same_as(&record.request), answer_lost });
+                let (same, answer_lost) = (request.asks_the_same_as(&record.request), lost.is_some());
+                return Ok(Launched::Existing { job, same, answer_lost });
             }
-            answer_lost |= error.is_ambiguous();
             failed += 1;
             let spent = transport.clock().elapsed().saturating_sub(start);
             let again = error.is_transient() || error.is_ambiguous();
-            match transport.retry().wait(failed, spent, transport.clock().jitter()).filter(|_| again) {
-                Some(wait) => transport.clock().sleep(wait).await,
-                None => return Err(error),
+            let wait = transport.retry().wait(failed, spent, transport.clock().jitter()).filter(|_| again);
+            let ambiguous = error.is_ambiguous();
+            match (wait, lost) {
+                (Some(wait), before) => {
+                    lost = if ambiguous { Some(error) } else { before };
+                    transport.clock().sleep(wait).await;
+                }
+                // A try before may have made the job, whatever this one was refused for.
+                (None, Some(before)) if !ambiguous => return Err(before),
+                (None, _) => return Err(error),
             }
         }
     }

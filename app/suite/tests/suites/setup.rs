@@ -58,14 +58,7 @@ fn the_workload_has_the_text_and_not_only_the_path() {
     assert_ne!(of("uv sync"), of("uv sync --frozen"));
     let suite = Suite::parse_beside("s.toml", ZEPHYR, SCRIPTS).unwrap();
     let Known::Set(Setting::List(lines)) = workload(&suite) else { panic!("not a list") };
-    assert_eq!(
-        lines,
-        [
-            "scripts setup/uv-sync.sh f5721b5c3f5b",
-            "commands setup/uv-sync.sh f5721b5c3f5b",
-            "commands setup/runtime.sh 4167f21dadfe"
-        ]
-    );
+    assert_eq!(lines, ["scripts f5721b5c3f5b", "commands f5721b5c3f5b", "commands 4167f21dadfe"]);
 }
 
 #[test]

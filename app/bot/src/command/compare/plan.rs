@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use domain::arms::{Arms, Role, Treatment};
 use domain::comparability::Context;
@@ -10,6 +11,8 @@ use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::Clock as _;
 use domain::request::Options;
 use domain::rounds::RoundMode;
+use domain::workload::Known;
+use lab::bundle::Bundler;
 use lab::iris::existing::{ExistingLab, Ran};
 use lab::iris::rules::Rules;
 use marin::iris::JobState;
@@ -19,7 +22,7 @@ use super::asked::{ArmAsked, Asked};
 use super::recover::{self, Recovered};
 use crate::cli::World;
 use crate::cluster::Connection;
-use crate::command::run::{Noise, Prepared, RunsOn, empty_mirror, runtime};
+use crate::command::run::{Noise, Prepared, RunsOn, beside, empty_mirror, runtime};
 use crate::failure::Failure;
 
 /// Long enough for jobs that have ended.
@@ -50,16 +53,26 @@ pub(super) fn prepare(
         let all = arm.trials.iter().map(|ran| recovered(suite, ran, &rules, &connection));
         found.insert(role, all.collect::<Result<_, _>>()?);
     }
+    unlike(&mut found)?;
     let first =
         |role: &Role| found.get(role).and_then(|all| all.first()).cloned().ok_or_else(|| usage("an arm is empty"));
     let control = first(&Role::Control)?;
     let mut notes =
         vec!["jobs that had run before: whether they ran side by side is for whoever names them".to_owned()];
-    notes.extend(mixed(&found));
-    let fingerprint =
-        control.workload.fingerprint(&control.workload.unknown(&[]).iter().map(String::as_str).collect::<Vec<_>>());
-    let fingerprint = fingerprint.map_err(usage)?;
-    let noise = Noise::of(suite, &resolved, &fingerprint, calibration, world)?;
+    // Without what could not be read, and what a calibration does not know of.
+    let mut except = control.workload.unknown(&[]);
+    except.push(recover::REST.to_owned());
+    let except: Vec<&str> = except.iter().map(String::as_str).collect();
+    let fingerprint = control.workload.fingerprint(&except).map_err(usage)?;
+    let (noise, unfit) = match Noise::of(suite, &resolved, &fingerprint, calibration, world) {
+        Ok(noise) => (noise, None),
+        // Nobody chose these jobs to fit a calibration: without one the rounds must tell the noise themselves.
+        Err(Failure::Usage(why)) => {
+            (Noise::of(suite, &resolved, &fingerprint, None, world)?, Some(format!("calibrated by nothing: {why}")))
+        }
+        Err(other) => return Err(other),
+    };
+    notes.extend(unfit);
     rules.calibrated_host.clone_from(&noise.host);
     let mut treatments = Vec::new();
     for (name, arm) in &asked.treatments {
@@ -101,16 +114,19 @@ pub(super) fn prepare(
         notes,
     };
     let (mirror, holds) = empty_mirror(world)?;
-    let lab = ExistingLab::new(connection.lab(mirror.clone()), places(asked));
+    let bundler = Arc::new(Bundler::new(mirror.clone()));
+    let lab = ExistingLab::new(connection.lab(Arc::clone(&bundler)), places(asked));
     let prepared = Prepared {
         plan,
         suite_text: suite.text.clone(),
+        beside: beside(suite),
         calibration: noise.file,
         continues: None,
         confirm: None,
         hints: Vec::new(),
         each_ms: None,
         runs_on: RunsOn::Cluster(connection),
+        bundler,
         mirror,
         _holds: holds,
     };
@@ -159,14 +175,24 @@ fn recovered(suite: &Suite, ran: &Ran, rules: &Rules, connection: &Connection) -
     Ok(recover::of(suite, job.as_str(), &record.request, rules, &connection.name))
 }
 
-/// Jobs of one arm that are not alike.
-fn mixed(found: &BTreeMap<Role, Vec<Recovered>>) -> Vec<String> {
-    let unlike = |(role, all): (&Role, &Vec<Recovered>)| {
-        let first = all.first()?;
-        let trees = all.iter().any(|one| one.tree != first.tree);
-        trees.then(|| format!("the jobs of {role} were not made of the same files"))
-    };
-    found.iter().filter_map(unlike).collect()
+/// Jobs of one arm that are not of the same files are refused; where that cannot be told, it is not known.
+fn unlike(found: &mut BTreeMap<Role, Vec<Recovered>>) -> Result<(), Failure> {
+    for (role, all) in found {
+        let Some((first, others)) = all.split_first_mut() else { continue };
+        for other in others {
+            match first.same_files(other) {
+                Some(true) => {}
+                Some(false) => {
+                    return Err(usage(format!(
+                        "the jobs of {role} were made of different commits: an arm is one commit, and another one is a \
+                         treatment of its own"
+                    )));
+                }
+                None => first.workload.set_named("files_of_the_arm", Known::Unknown).map_err(usage)?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A value of each arm. Where the jobs of an arm ran different workloads, what differs between them is unknown.

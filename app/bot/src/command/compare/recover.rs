@@ -24,6 +24,8 @@ pub(super) struct Recovered {
     pub(super) stand_in: CommitSha,
     /// Its files: equal ones are equal trees.
     pub(super) tree: String,
+    /// What it says that it was made of, commit and files, where nothing was changed beside it.
+    pub(super) made_of: Option<(String, String)>,
     /// How it would be launched again.
     pub(super) launch: Launch,
     /// Its container image, where it names one.
@@ -32,6 +34,9 @@ pub(super) struct Recovered {
 
 /// Variables that name a trial or what it was made of: they differ between arms without being a difference.
 const NOT_COMPARED: [&str; 1] = [PROVENANCE];
+
+/// The field that stands for everything of a request that has none of its own.
+pub(super) const REST: &str = "request_rest";
 
 /// A request of which nothing could be read but that it is there.
 pub(super) fn nothing(suite: &Suite, name: &str, rules: &Rules, connection: &str) -> Recovered {
@@ -61,7 +66,9 @@ pub(super) fn of(suite: &Suite, name: &str, request: &LaunchRequest, rules: &Rul
         drop(workload.set_named(&parameter.name, known.unwrap_or(Known::Unknown)));
     }
     let tag = read.as_ref().and_then(|(_, read)| read.run_tag.clone());
-    launcher(&mut workload, request, tag.as_deref());
+    let own = cluster.map(|cluster| cluster.launcher.env.keys()).into_iter().flatten();
+    let open: Vec<&str> = own.chain(&suite.rerun.env_allowed).map(String::as_str).collect();
+    launcher(&mut workload, request, tag.as_deref(), &open);
     workload.set(Field::Controller, Known::Set(Setting::text(connection)));
     let commit = request.environment.env_vars.get(PROVENANCE).and_then(|said| commit_of(said));
     let tree =
@@ -73,6 +80,7 @@ pub(super) fn of(suite: &Suite, name: &str, request: &LaunchRequest, rules: &Rul
         workload,
         stand_in: commit.clone().or(stand_in).unwrap_or_else(ones),
         commit,
+        made_of: made_of(request),
         tree,
         launch: launch(read.as_ref().map_or("unknown", |(id, _)| id), request, rules),
         image: Some(request.task_image.clone()).filter(|image| !image.is_empty()),
@@ -86,7 +94,26 @@ fn ones() -> CommitSha {
     "1".repeat(40).parse().expect("forty ones are a commit")
 }
 
-fn launcher(workload: &mut Workload, request: &LaunchRequest, tag: Option<&str>) {
+fn made_of(request: &LaunchRequest) -> Option<(String, String)> {
+    let said: serde_json::Value = serde_json::from_str(request.environment.env_vars.get(PROVENANCE)?).ok()?;
+    let text = |key: &str| said.get(key)?.as_str().map(str::to_owned).filter(|text| !text.is_empty());
+    let clean = said.get("dirty").and_then(serde_json::Value::as_bool) == Some(false);
+    Some((text("base_commit")?, text("tree_hash")?)).filter(|_| clean)
+}
+
+impl Recovered {
+    /// Whether two jobs were made of the same files; `None` where that cannot be told: the same files zipped twice are
+    /// two zips.
+    pub(super) fn same_files(&self, other: &Self) -> Option<bool> {
+        match (&self.made_of, &other.made_of) {
+            _ if self.tree == other.tree => Some(true),
+            (Some(one), Some(other)) => Some(one == other),
+            _ => None,
+        }
+    }
+}
+
+fn launcher(workload: &mut Workload, request: &LaunchRequest, tag: Option<&str>, open: &[&str]) {
     let resources = &request.resources;
     // Millicores are far below 2^53.
     #[allow(clippy::cast_precision_loss)]
@@ -118,18 +145,60 @@ fn launcher(workload: &mut Workload, request: &LaunchRequest, tag: Option<&str>)
         more.push(("launcher_setup".to_owned(), Known::Set(Setting::List(setup))));
     }
     for (name, value) in &request.environment.env_vars {
-        let names_trial = tag.is_some_and(|tag| value.contains(tag));
-        if !NOT_COMPARED.contains(&name.as_str()) && !names_trial {
-            // Hidden values look alike whatever they are. One that is named like a secret is none of the workload.
-            let hidden = value.contains(HIDDEN) && !is_named_like_a_secret(name);
-            let known = if hidden { Known::Unknown } else { Known::Set(Setting::text(value)) };
-            more.push((format!("env.{name}"), known));
+        if NOT_COMPARED.contains(&name.as_str()) {
+            continue;
+        }
+        let value = match tag {
+            // A short tag is part of too much.
+            Some(tag) if tag.len() >= 8 => value.replace(tag, "{run_tag}"),
+            _ => value.clone(),
+        };
+        // Hidden values look alike whatever they are; one that is named like a secret is none of the workload. What the
+        // suite does not name may be somebody's secret, too.
+        let known = if value.contains(HIDDEN) && !is_named_like_a_secret(name) {
+            Known::Unknown
+        } else if open.contains(&name.as_str()) {
+            Known::Set(Setting::text(&value))
+        } else {
+            Known::Set(Setting::text(&format!("sha256:{}", digest(&value))))
+        };
+        more.push((format!("env.{name}"), known));
+    }
+    more.push((REST.to_owned(), Known::Set(Setting::text(&digest(&rest(request))))));
+    for (name, known) in more {
+        if workload.set_named(&name, known).is_err() {
+            // A variable that no field can be named after: that there is one is known, and no more.
+            drop(workload.set_named("env_of_other_names", Known::Unknown));
         }
     }
-    for (name, known) in more {
-        // A variable whose name no field can have is none that the comparison could name.
-        drop(workload.set_named(&name, known));
+}
+
+/// Everything of a request that has no field of its own: its name, its files and who submitted it aside.
+fn rest(request: &LaunchRequest) -> String {
+    let named = ["region", "cluster", "preemptible"];
+    let mut rest = LaunchRequest {
+        name: String::new(),
+        entrypoint: marin::iris::Entrypoint { other: request.entrypoint.other.clone(), ..Default::default() },
+        environment: marin::iris::Environment { other: request.environment.other.clone(), ..Default::default() },
+        resources: marin::iris::Resources { other: request.resources.other.clone(), ..Default::default() },
+        bundle_id: String::new(),
+        bundle_blob: Vec::new(),
+        priority_band: PriorityBand::default(),
+        existing_job_policy: marin::iris::ExistingJobPolicy::default(),
+        submit_argv: Vec::new(),
+        client_revision_date: String::new(),
+        max_retries_failure: 0,
+        max_retries_preemption: 0,
+        timeout: None,
+        scheduling_timeout: None,
+        replicas: request.replicas.max(1),
+        ..request.clone()
+    };
+    rest.constraints.retain(|constraint| !named.contains(&constraint.key.as_str()));
+    for volatile in ["submittingUser", "submitArgv", "federation", "clientRevisionDate", "failIfExists"] {
+        rest.other.remove(volatile);
     }
+    serde_json::to_string(&rest).unwrap_or_default()
 }
 
 /// The value of a constraint that allows one only.

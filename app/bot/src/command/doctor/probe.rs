@@ -25,7 +25,7 @@ const LINKS: [&str; 8] =
 /// How long a job that must end is cared for.
 const PATIENCE: Duration = Duration::from_mins(3);
 /// How long a job is looked for that may have been launched by a call without an answer.
-const SEARCH: Duration = Duration::from_secs(30);
+const SEARCH: Duration = Duration::from_mins(3);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs the probe, unless a check stands against it.
@@ -65,7 +65,7 @@ pub(super) fn run(
                 return;
             }
         };
-        let lab = connection.lab(prepared.mirror.clone());
+        let lab = connection.lab(std::sync::Arc::clone(&prepared.bundler));
         let mut probe = Probe { report, lab, iris: &connection.iris, clock: connection.clock(), trial, name };
         probe.whole(&prepared, stop).await;
     });

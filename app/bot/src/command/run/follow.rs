@@ -2,6 +2,7 @@
 //! the disk.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use domain::ids::RunId;
@@ -52,7 +53,7 @@ pub fn measure(prepared: &Prepared, folder: &Folder<DiskStorage>, world: &mut Wo
             let settings = Settings::new(machine.temp, prepared.mirror.clone(), supervisor, path);
             with(LocalLab::open(settings).map_err(anyhow::Error::from)?, prepared, folder, world)
         }
-        RunsOn::Cluster(connection) => with(connection.lab(prepared.mirror.clone()), prepared, folder, world),
+        RunsOn::Cluster(connection) => with(connection.lab(Arc::clone(&prepared.bundler)), prepared, folder, world),
     }
 }
 
@@ -69,6 +70,9 @@ pub(in crate::command) fn with<L: Lab>(
     let mut teller = Teller::new(world);
     folder.open(&prepared.plan).with_context(|| folder.storage().root().display().to_string())?;
     folder.suite(&run, prepared.suite_text.as_bytes()).map_err(anyhow::Error::from)?;
+    for (name, text) in &prepared.beside {
+        folder.beside(&run, name, text.as_bytes()).map_err(anyhow::Error::from)?;
+    }
     if let Some(bytes) = &prepared.calibration {
         folder.calibration(&run, bytes).map_err(anyhow::Error::from)?;
     }
@@ -93,9 +97,12 @@ pub(in crate::command) fn with<L: Lab>(
     Ok(Measured { run, ended })
 }
 
-/// Cancels at the first Ctrl-C or request to terminate. A second one changes nothing: what was started is being stopped.
+/// Cancels at the first Ctrl-C, request to terminate, or when the terminal is closed. A second one changes nothing: what
+/// was started is being stopped.
 async fn interruptions(cancel: watch::Sender<Option<String>>) {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    let listen = |kind| signal(kind).ok();
+    let (Some(mut interrupt), Some(mut terminate), Some(mut hangup)) =
+        (listen(SignalKind::interrupt()), listen(SignalKind::terminate()), listen(SignalKind::hangup()))
     else {
         return;
     };
@@ -103,6 +110,7 @@ async fn interruptions(cancel: watch::Sender<Option<String>>) {
         let by = tokio::select! {
             _ = interrupt.recv() => "Ctrl-C",
             _ = terminate.recv() => "a request to terminate",
+            _ = hangup.recv() => "a closed terminal",
         };
         // Nobody listens any more when the run is over.
         let _ = cancel.send(Some(by.to_owned()));

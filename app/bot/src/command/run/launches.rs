@@ -6,9 +6,11 @@ use domain::arms::{Arms, Role, Treatment};
 use domain::ids::CommitSha;
 use domain::request::HarnessPolicy;
 use domain::workload::Workload;
+use lab::bundle::Bundler;
 use lab::git::tree::FileAt;
 use lab::git::{Mirror, TreePath};
 use lab::iris::launch::{Harness, Launch as Job};
+use lab::iris::overlay;
 use lab::iris::rules::Rules;
 use lab::local::{Launch, Step};
 use serde_json::Value;
@@ -55,6 +57,30 @@ impl Roles {
         };
         let workloads = arms.iter().map(|(role, arm)| (role.to_string(), arm.workload.clone())).collect();
         Ok(Self { workloads, launches })
+    }
+}
+
+impl Roles {
+    /// Makes the files of every arm's jobs, so that a commit that cannot be bundled is refused before anything starts.
+    /// Returns what a reader should know of them.
+    pub(super) fn try_bundles(&self, arms: &Arms, bundler: &Bundler) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        for role in arms.roles() {
+            let launch =
+                self.launches.get(&role.to_string()).and_then(|launch| serde_json::from_value(launch.clone()).ok());
+            // Steps on this machine run in a checkout.
+            let (Some(launch), Some(commit)) = (launch, arms.commit(&role)) else { continue };
+            let launch: Job = launch;
+            let refused =
+                |why: lab::bundle::BundleError| usage(format!("{role} at {commit}: {why}; nothing was started"));
+            let bundle = bundler.bundle(commit, overlay(&launch).as_ref()).map_err(refused)?;
+            if let Some(first) = bundle.skipped.first() {
+                let more = bundle.skipped.len() - 1;
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                notes.push(format!("{role} runs without {} ({:?}){more}", first.path, first.why));
+            }
+        }
+        Ok(notes)
     }
 }
 
@@ -157,10 +183,14 @@ fn harness(suite: &Suite, resolved: &Resolved, found: &mut Found, mirror: &Mirro
     let control = found.arms.control().clone();
     let matters = |path: &TreePath| !suite.scope.of([path.text().as_ref()]).is_trivial();
     let ruler = |path: &TreePath| own.paths.iter().any(|own| is_below(path, own));
-    let (mut touched, mut nothing_else) = (Vec::new(), true);
+    let (mut touched, mut nothing_else) = (Vec::new(), None);
     for treatment in found.arms.treatments() {
         let changed = mirror.changed_paths(&control, &treatment.commit).map_err(anyhow::Error::from)?;
-        nothing_else &= !changed.iter().any(|path| !ruler(path) && matters(path));
+        let only_ruler = changed.iter().any(ruler) && !changed.iter().any(|path| !ruler(path) && matters(path));
+        // A treatment that declares a difference has one beside the ruler.
+        if only_ruler && treatment.declared.is_empty() && nothing_else.is_none() {
+            nothing_else = Some(treatment.name.clone());
+        }
         touched.extend(changed.into_iter().filter(ruler));
     }
     touched.sort();
@@ -186,12 +216,18 @@ fn harness(suite: &Suite, resolved: &Resolved, found: &mut Found, mirror: &Mirro
             found.notes.push(format!("every arm runs its own benchmark ({paths})"));
             Ok(None)
         }
-        Some(HarnessPolicy::Control) | None if nothing_else => Err(usage(format!(
-            "only the benchmark itself differs ({paths}): by the control's benchmark both arms would be the same, so \
-             nothing was started. harness=head compares the two benchmarks, as a declared difference"
-        ))),
         Some(HarnessPolicy::Control) | None => {
+            if let Some(name) = nothing_else {
+                return Err(usage(format!(
+                    "in {name} only the benchmark itself differs ({paths}): by the control's benchmark it would be the \
+                     same as the control, so nothing was started. harness=head compares the two benchmarks, as a \
+                     declared difference"
+                )));
+            }
             found.notes.push(format!("every arm runs the control's benchmark: the change alters {paths}"));
+            for context in found.contexts.values_mut() {
+                context.0.insert("benchmark".to_owned(), Some(control.short().to_owned()));
+            }
             Ok(Some(Harness { commit: control, paths: own.paths.clone() }))
         }
     }

@@ -22,7 +22,7 @@ pub use follow::{Ended, Measured, measure};
 pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
 pub use plan::{Commits, Known, Prepared, prepare};
-pub(super) use plan::{empty_mirror, late};
+pub(super) use plan::{beside, empty_mirror, late};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
@@ -161,7 +161,7 @@ pub(super) fn keep_out_of_git(out: &std::path::Path) -> Result<(), Failure> {
 }
 
 /// What waits for a person's agreement on GitHub is asked here, or needs `--yes`.
-fn agree(prepared: &Prepared, yes: bool, world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn agree(prepared: &Prepared, yes: bool, world: &mut World<'_>) -> Result<(), Failure> {
     let Some(why) = &prepared.confirm else { return Ok(()) };
     if yes {
         return Ok(());

@@ -66,13 +66,21 @@ impl Noise {
             // The same workload has the same rows.
             let rows: Vec<&str> =
                 file.trials.first().map(|trial| trial.rows.keys().map(String::as_str).collect()).unwrap_or_default();
-            let (contract, mut calibrated) = file.apply(&rows, file.host_class.as_deref(), now);
+            // Of several kinds of machines, or of an unknown one, it says nothing of any. Whether the trials run on the
+            // kind that it is of is seen afterwards.
+            let (mut contract, mut calibrated) =
+                file.apply(&rows, Some(file.host_class.as_deref().unwrap_or_default()), now);
+            let unfit = file
+                .host_class
+                .is_none()
+                .then(|| "the calibration is of no one kind of machine and says nothing".to_owned());
             // Samples are listed as they are never changed; another one is worth less.
             if resolved.other_sample && matches!(calibrated.grade, Grade::A | Grade::A5) {
                 calibrated.grade = Grade::B;
+                contract["grade"] = serde_json::json!(Grade::B);
             }
             let (host, rows) = (file.host_class.clone(), rows.len().max(LEAST_ROWS));
-            return Ok(Self { contract, calibrated, file: Some(bytes), unfit: None, rows, host });
+            return Ok(Self { contract, calibrated, file: Some(bytes), unfit, rows, host });
         }
         let rows: Vec<&str> = here.iter().map(String::as_str).collect();
         let kind = host_class();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use domain::arms::{Arms, Treatment};
@@ -12,6 +13,7 @@ use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Clock, How};
 use domain::request::{Options, Rounds};
 use evidence::{Bundle, DiskStorage, Templates, verify};
+use lab::bundle::Bundler;
 use lab::git::tree::FileAt;
 use lab::git::{Mirror, Source, TreePath};
 use lab::scratch::{self, Scratch};
@@ -50,6 +52,8 @@ pub struct Prepared {
     pub plan: Plan,
     /// Text of the suite.
     pub suite_text: String,
+    /// Files that stand beside the suite and belong to it, by their names.
+    pub beside: Vec<(String, String)>,
     /// The calibration file that the plan was made with.
     pub calibration: Option<Vec<u8>>,
     /// The finished folder that this run continues.
@@ -62,6 +66,8 @@ pub struct Prepared {
     pub each_ms: Option<u64>,
     /// Where trials run.
     pub runs_on: RunsOn,
+    /// Makes the files of jobs; what was made for the plan is not made again.
+    pub bundler: Arc<Bundler>,
     /// The mirror of the repository.
     pub mirror: Mirror,
     /// The folder that holds the mirror, removed when this is dropped.
@@ -107,6 +113,8 @@ pub fn prepare(
     notes.extend(noise.unfit);
     let steps = Roles::of(suite, &resolved, &mut found, &mirror, noise.host.as_deref())?;
     notes.append(&mut found.notes);
+    let bundler = Arc::new(Bundler::new(mirror.clone()));
+    notes.extend(steps.try_bundles(&found.arms, &bundler)?);
     let run = RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?;
     let ledger = ledger(&run, &found.trees, &fingerprint);
     let plan = Plan {
@@ -142,12 +150,14 @@ pub fn prepare(
     Ok(Prepared {
         plan,
         suite_text,
+        beside: beside(suite),
         calibration: noise.file,
         continues: None,
         confirm,
         hints,
         each_ms,
         runs_on,
+        bundler,
         mirror,
         _holds: holds,
     })
@@ -218,12 +228,14 @@ pub(super) fn continues(
     Ok(Prepared {
         plan,
         suite_text,
+        beside: beside(suite),
         calibration: None,
         continues: Some(folder.to_owned()),
         confirm: None,
         hints: Vec::new(),
         each_ms: None,
         runs_on: RunsOn::of(suite, config, world)?,
+        bundler: Arc::new(Bundler::new(mirror.clone())),
         mirror,
         _holds: holds,
     })
@@ -355,6 +367,15 @@ fn context(mirror: &Mirror, commit: &CommitSha) -> Result<Context, Failure> {
         }
     }
     Ok(context)
+}
+
+/// The scripts of the suite: it is not whole without them.
+pub(in crate::command) fn beside(suite: &Suite) -> Vec<(String, String)> {
+    let Backend::Iris(cluster) = &suite.backend else { return Vec::new() };
+    let setup = &cluster.launcher.setup;
+    let all: BTreeMap<String, String> =
+        setup.scripts.iter().chain(&setup.commands).map(|script| (script.path.clone(), script.text.clone())).collect();
+    all.into_iter().collect()
 }
 
 /// How the suite waits for late records.
