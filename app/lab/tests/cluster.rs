@@ -315,5 +315,6 @@ fn a_launch_names_the_trial_and_nothing_else() {
     assert!(argv.starts_with("python -m experiments.datakit.zephyr_benchmark --sample-prefix file:///"), "{argv}");
     assert!(argv.contains(&format!("--run-tag {one} ")), "{argv}");
     assert_eq!(request.constraints.len(), 2);
-    assert!(request.environment.env_vars["MARIN_PROVENANCE"].contains(commit.as_str()));
+    let said = &request.environment.env_vars[lab::iris::launch::PROVENANCE];
+    assert_eq!(lab::iris::launch::commit_of(said), Some(commit));
 }
