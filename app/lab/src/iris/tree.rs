@@ -58,6 +58,12 @@ fn is_oom(error: &str) -> bool {
     ["OOM killed", "OOMKilled", "out of memory"].iter().any(|word| of_runtime(error).contains(word))
 }
 
+/// Whether a process found its port taken: coordinators take one at random, and then it is nobody's doing. Where it is
+/// the program's, it happens again and again, and nothing is held against it but that it could not be measured.
+fn is_collision(error: &str) -> bool {
+    error.contains("[Errno 98] Address already in use")
+}
+
 impl JobAnswer {
     /// The root and its descendants.
     pub fn jobs(&self) -> impl Iterator<Item = &JobStatus> {
@@ -165,6 +171,9 @@ impl JobAnswer {
         if losses.oom > 0 || is_oom(&error) {
             return End::Failed { cause: Cause::Application { oom: true, text } };
         }
+        if is_collision(&text) {
+            return infrastructure(text);
+        }
         let codes = || {
             let tasks = self.tasks.get(&self.root.job.job_id).into_iter().flatten();
             tasks.flat_map(|task| &task.attempts).filter(|a| a.state == TaskState::Failed).map(|a| a.exit_code)
@@ -271,6 +280,7 @@ mod tests {
             (1, "Exit code: 1. stderr: OOM killed, Execution timeout exceeded", app(false)),
             (-9, "Exit code: -9", None),
             (0, "something", None),
+            (1, "Exit code: 1. stderr: OSError: [Errno 98] Address already in use", None),
         ] {
             let answer = tree(JobState::Failed, error, ROOT, failed(code, error));
             let found = cause(&answer, 0.0).unwrap();
