@@ -233,7 +233,7 @@ def restart(chaos, folder):
         chaos.claim("it goes on to a verdict", code == 0 and answer and answer["verdict"], f"exit code {code}, {answer and answer['verdict']}")
         [name] = run.folders()
         comment = (folder / "evidence" / name / "comment.md").read_text()
-        lines = [line for line in comment.splitlines() if "no longer knew its job" in line]
+        lines = [line for line in comment.splitlines() if "1 infrastructure failure" in line and "1 round replaced" in line]
         chaos.claim("the comment says what happened", lines, lines[:1])
         chaos.verifies(run)
     finally:
