@@ -36,7 +36,7 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         None => unjudged(plan, all),
     };
     // No plan comes from a forge: whoever reads this started it on a command line.
-    view.surface = Surface::CommandLine;
+    view.surface = if plan.origin.ran.is_empty() { Surface::CommandLine } else { Surface::Jobs };
     let job = |alive: &Alive| alive.job.as_ref().map_or_else(|| alive.trial.to_string(), ToString::to_string);
     let alive = || ending.alive.iter().map(|alive| Job { id: job(alive), url: None }).collect();
     view.state = match &ending.how {

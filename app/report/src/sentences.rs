@@ -145,6 +145,7 @@ impl Teller<'_> {
             Surface::CommandLine => {
                 format!("zephyr-ab run ... rounds=+{n} --continue <the folder of this evidence>")
             }
+            Surface::Jobs => format!("zephyr-ab compare ... with {n} more of each arm's jobs"),
         };
         let more = |n: u64| self.dialect.code(&command(n), 80).replace('\u{200B}', "");
         let say = |key: &str, rounds: u64| {

@@ -33,11 +33,16 @@ impl<'a> Teller<'a> {
         self.dialect.code(text, self.limits.name)
     }
 
-    /// The phrase `key` for where the reader is: `key.cli` on the command line, where there is one.
+    /// The phrase `key` for where the reader is: `key.cli` on the command line and `key.jobs` where jobs were compared,
+    /// where there is one.
     pub(crate) fn here(&self, key: &str, values: &Value) -> Said {
-        let cli = format!("{key}.cli");
-        let own = self.view.surface == Surface::CommandLine && self.words.has(&cli);
-        self.words.say(if own { &cli } else { key }, values)
+        let ends: &[&str] = match self.view.surface {
+            Surface::Comment => &[],
+            Surface::CommandLine => &["cli"],
+            Surface::Jobs => &["jobs", "cli"],
+        };
+        let own = ends.iter().map(|end| format!("{key}.{end}")).find(|own| self.words.has(own));
+        self.words.say(own.as_deref().unwrap_or(key), values)
     }
 
     /// The name of a row.

@@ -13,6 +13,8 @@ pub enum Surface {
     Comment,
     /// On the command line, in the folder where the run was started.
     CommandLine,
+    /// On the command line, where jobs were compared that had run before.
+    Jobs,
 }
 
 /// How far a run has come.
