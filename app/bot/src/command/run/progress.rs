@@ -73,7 +73,11 @@ impl<'w> Teller<'w> {
 }
 
 fn sentence(progress: &Progress) -> String {
-    let round = format!("round {} of at most {}", progress.round, progress.of);
+    let round = if u64::from(progress.round) > progress.of {
+        format!("round {}, beside those that were planned", progress.round)
+    } else {
+        format!("round {} of at most {}", progress.round, progress.of)
+    };
     let replaced = match (&progress.spoiled, progress.replacement) {
         (_, 0) => String::new(),
         (None, _) => ", measured anew".to_owned(),
