@@ -193,11 +193,14 @@ impl Lab for IrisLab {
                 answer
             }
             Err(why) => {
+                let mut said = format!("the controller gave the job an id that is none: {why}");
                 // What cannot be named cannot be followed: it must not run on.
-                if let Some(job) = launched {
-                    drop(self.iris.terminate(&job).await);
+                if let Some(job) = launched
+                    && let Err(error) = self.iris.terminate(&job).await
+                {
+                    said = format!("{said}; {job} could not be ended and must be by hand: {error}");
                 }
-                Submitted::Refused(format!("the controller gave the job an id that is none: {why}"))
+                Submitted::Refused(said)
             }
         }
     }

@@ -11,11 +11,15 @@ use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::Clock as _;
 use domain::request::Options;
 use domain::rounds::RoundMode;
+use domain::setting::Setting;
 use domain::workload::Known;
 use lab::bundle::Bundler;
 use lab::iris::existing::{ExistingLab, Ran};
+use lab::iris::launch::Launch;
 use lab::iris::rules::Rules;
 use marin::iris::JobState;
+use serde_json::Value as Json;
+use suite::judging::{Factor, MemoryLimit};
 use suite::{Backend, Resolved, Suite};
 
 use super::asked::{ArmAsked, Asked};
@@ -53,10 +57,10 @@ pub(super) fn prepare(
         let all = arm.trials.iter().map(|ran| recovered(suite, ran, &rules, &connection));
         found.insert(role, all.collect::<Result<_, _>>()?);
     }
-    unlike(&mut found)?;
-    let first =
-        |role: &Role| found.get(role).and_then(|all| all.first()).cloned().ok_or_else(|| usage("an arm is empty"));
-    let control = first(&Role::Control)?;
+    let found: BTreeMap<Role, Recovered> =
+        found.into_iter().map(|(role, all)| Ok((role.clone(), agreed(&role, all)?))).collect::<Result<_, Failure>>()?;
+    let of = |role: &Role| found.get(role).ok_or_else(|| usage("an arm is empty"));
+    let control = of(&Role::Control)?;
     let mut notes =
         vec!["jobs that had run before: whether they ran side by side is for whoever names them".to_owned()];
     // Without what could not be read, and what a calibration does not know of.
@@ -76,12 +80,15 @@ pub(super) fn prepare(
     rules.calibrated_host.clone_from(&noise.host);
     let mut treatments = Vec::new();
     for (name, arm) in &asked.treatments {
-        let commit = first(&Role::Treatment(name.clone()))?.stand_in;
+        let commit = of(&Role::Treatment(name.clone()))?.stand_in.clone();
         treatments.push(Treatment { name: name.clone(), commit, declared: arm.declared.clone() });
     }
     let run = RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?;
-    let trees: BTreeMap<String, String> =
-        found.iter().filter_map(|(role, all)| Some((role.to_string(), all.first()?.tree.clone()))).collect();
+    let mut launches = BTreeMap::new();
+    for (role, one) in &found {
+        let launch = Launch { rules: rules.clone(), ..one.launch.clone() };
+        launches.insert(role.to_string(), serde_json::to_value(launch).map_err(anyhow::Error::from)?);
+    }
     let plan = Plan {
         schema: PLAN_SCHEMA,
         ledger: ledger(asked, &fingerprint),
@@ -91,19 +98,15 @@ pub(super) fn prepare(
         suite_digest: suite.digest.clone(),
         preset: None,
         arms: Arms::new(control.stand_in.clone(), treatments).map_err(usage)?,
-        origin: origin(asked, &found, trees),
-        workloads: of_each(&found, |one| Ok(one.workload.clone()))?,
-        contexts: of_each(&found, |one| Ok(context(one)))?,
-        launches: of_each(&found, |one| {
-            let mut launch = one.launch.clone();
-            launch.rules.clone_from(&rules);
-            Ok(serde_json::to_value(launch).map_err(anyhow::Error::from)?)
-        })?,
+        origin: origin(asked, &found),
+        workloads: found.iter().map(|(role, one)| (role.to_string(), one.workload.clone())).collect(),
+        contexts: found.iter().map(|(role, one)| (role.to_string(), context(one))).collect(),
+        launches,
         mode: RoundMode::Together,
         looks: vec![asked.rounds() as u64],
         replacements: 0,
         limit_ms: LIMIT_MS,
-        judging: judging(&resolved),
+        judging: judging(suite, &resolved, &found),
         calibration: noise.contract,
         calibrated: Some(noise.calibrated),
         episode: 1,
@@ -175,41 +178,25 @@ fn recovered(suite: &Suite, ran: &Ran, rules: &Rules, connection: &Connection) -
     Ok(recover::of(suite, job.as_str(), &record.request, rules, &connection.name))
 }
 
-/// Jobs of one arm that are not of the same files are refused; where that cannot be told, it is not known.
-fn unlike(found: &mut BTreeMap<Role, Vec<Recovered>>) -> Result<(), Failure> {
-    for (role, all) in found {
-        let Some((first, others)) = all.split_first_mut() else { continue };
-        for other in others {
-            match first.same_files(other) {
-                Some(true) => {}
-                Some(false) => {
-                    return Err(usage(format!(
-                        "the jobs of {role} were made of different commits: an arm is one commit, and another one is a \
-                         treatment of its own"
-                    )));
-                }
-                None => first.workload.set_named("files_of_the_arm", Known::Unknown).map_err(usage)?,
+/// What the jobs of an arm have in common. Jobs of different commits are refused; what else differs between them, and
+/// whether they are of the same files where that cannot be told, is unknown.
+fn agreed(role: &Role, jobs: Vec<Recovered>) -> Result<Recovered, Failure> {
+    let mut jobs = jobs.into_iter();
+    let mut first = jobs.next().ok_or_else(|| usage("an arm is empty"))?;
+    for other in jobs {
+        first.workload = first.workload.agreed(&other.workload);
+        match first.same_files(&other) {
+            Some(true) => {}
+            Some(false) => {
+                return Err(usage(format!(
+                    "the jobs of {role} were made of different commits: an arm is one commit, and another one is a \
+                     treatment of its own"
+                )));
             }
+            None => first.workload.set_named("files_of_the_arm", Known::Unknown).map_err(usage)?,
         }
     }
-    Ok(())
-}
-
-/// A value of each arm. Where the jobs of an arm ran different workloads, what differs between them is unknown.
-fn of_each<T>(
-    found: &BTreeMap<Role, Vec<Recovered>>,
-    value: impl Fn(&Recovered) -> Result<T, Failure>,
-) -> Result<BTreeMap<String, T>, Failure> {
-    let mut all = BTreeMap::new();
-    for (role, recovered) in found {
-        let Some(first) = recovered.first() else { continue };
-        let mut alike = first.clone();
-        for other in &recovered[1..] {
-            alike.workload = alike.workload.agreed(&other.workload);
-        }
-        all.insert(role.to_string(), value(&alike)?);
-    }
-    Ok(all)
+    Ok(first)
 }
 
 fn context(one: &Recovered) -> Context {
@@ -219,32 +206,98 @@ fn context(one: &Recovered) -> Context {
     context
 }
 
-fn origin(asked: &Asked, found: &BTreeMap<Role, Vec<Recovered>>, trees: BTreeMap<String, String>) -> Origin {
-    let unknown = found.iter().filter(|(_, all)| all.first().is_none_or(|one| one.commit.is_none()));
+fn origin(asked: &Asked, found: &BTreeMap<Role, Recovered>) -> Origin {
+    let unknown = found.iter().filter(|(_, one)| one.commit.is_none());
     let text = |ran: &Ran| match ran {
         Ran::Job(job) => JobId::to_string(job),
         Ran::Executions(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
     };
     Origin {
-        trees,
+        trees: found.iter().map(|(role, one)| (role.to_string(), one.tree.clone())).collect(),
         unknown_commits: unknown.map(|(role, _)| role.to_string()).collect(),
         ran: arms(asked).map(|(role, arm)| (role.to_string(), arm.trials.iter().map(text).collect())).collect(),
         ..Origin::default()
     }
 }
 
-/// The settings of the suite, without those that depend on the size of a pool: that is what the jobs had.
-fn judging(resolved: &Resolved) -> serde_json::Value {
+/// The settings of the suite, with the size of the pool that the jobs had.
+fn judging(suite: &Suite, resolved: &Resolved, found: &BTreeMap<Role, Recovered>) -> Json {
     let mut judging = resolved.judging.clone();
-    if let Some(fields) = judging.as_object_mut() {
-        fields.remove("pool_cores");
-        fields.remove("mem_limit");
+    let Some(fields) = judging.as_object_mut() else { return judging };
+    let setting = |one: &Recovered, name: &str| match one.workload.get(name) {
+        Known::Set(setting) => Some(setting.clone()),
+        _ => None,
+    };
+    if let Some(MemoryLimit::Parameter(name)) = &suite.judging.memory_limit {
+        let bytes = |one: &Recovered| match setting(one, name) {
+            Some(Setting::Bytes { bytes }) => Some(bytes.0),
+            _ => None,
+        };
+        put(
+            fields,
+            "mem_limit",
+            found.values().map(bytes).collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()),
+        );
+    }
+    let cores = |one: &Recovered| {
+        suite.judging.pool_cores.iter().try_fold(1.0, |product, factor| match factor {
+            Factor::Number(number) => Some(product * number),
+            Factor::Parameter(name) => match setting(one, name) {
+                Some(Setting::Number(number)) => Some(product * number.get()),
+                _ => None,
+            },
+        })
+    };
+    if !suite.judging.pool_cores.is_empty() {
+        let all = found.values().map(cores).collect::<Option<Vec<f64>>>();
+        put(fields, "pool_cores", all.map(|all| all.into_iter().fold(0.0, f64::max)).filter(|most| *most > 0.0));
     }
     judging
+}
+
+/// Sets a key, or takes it out where its value is not known: the fingerprint then is not known either.
+fn put<T: serde::Serialize>(fields: &mut serde_json::Map<String, Json>, key: &str, value: Option<T>) {
+    match value {
+        Some(value) => drop(fields.insert(key.to_owned(), serde_json::json!(value))),
+        None => drop(fields.remove(key)),
+    }
 }
 
 /// The same jobs are the same ledger, whoever looks at them again.
 fn ledger(asked: &Asked, fingerprint: &Digest) -> Digest {
     let jobs: Vec<String> = arms(asked).map(|(role, arm)| format!("{role}={:?}", arm.trials)).collect();
     Digest::of(format!("jobs that ran\n{}\n{}\n", fingerprint.as_str(), jobs.join("\n")).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recover::tests::{request, rules};
+    use super::*;
+
+    #[test]
+    fn guardrails_are_those_of_the_pool_that_the_jobs_had() {
+        let text = include_str!("../../../../../config/suites/rig.toml");
+        let text =
+            text.replace("[judging]", "[judging]\nmemory_limit = \"pool_ram\"\npool_cores = \"pool_workers*pool_cpu\"");
+        let suite = Suite::parse("s.toml", &text).unwrap();
+        let resolved = suite::resolve(&suite, &Options::default()).unwrap();
+        let with = |ram: &str, workers: &str| {
+            let mut request = request();
+            let argv = &mut request.entrypoint.run_command.argv;
+            for (flag, value) in [("--pool-ram", ram), ("--pool-workers", workers)] {
+                let at = argv.iter().position(|word| word == flag).unwrap();
+                value.clone_into(&mut argv[at + 1]);
+            }
+            recover::of(&suite, "/bot/x", &request, &rules(&suite), "rig")
+        };
+        let of = |treatment| {
+            let found =
+                [(Role::Control, with("1g", "1")), (Role::Treatment("head".parse().unwrap()), treatment)].into();
+            let judging = judging(&suite, &resolved, &found);
+            (judging["mem_limit"].as_u64(), judging["pool_cores"].as_f64())
+        };
+        assert_eq!(of(with("2g", "3")), (Some(2 << 30), Some(3.0)));
+        // Not the suite's own: a guardrail of another pool would be none.
+        assert_eq!(of(with("much", "many")), (None, None));
+    }
 }

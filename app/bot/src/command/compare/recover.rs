@@ -73,12 +73,9 @@ pub(super) fn of(suite: &Suite, name: &str, request: &LaunchRequest, rules: &Rul
     let commit = request.environment.env_vars.get(PROVENANCE).and_then(|said| commit_of(said));
     let tree =
         if request.bundle_id.is_empty() { Digest::of(name.as_bytes()).to_string() } else { request.bundle_id.clone() };
-    // A digest has 64 hexadecimal digits.
-    let stand_in = tree.get(..40).and_then(|text| text.to_lowercase().parse().ok());
-    let stand_in = stand_in.or_else(|| Digest::of(tree.as_bytes()).as_str().get(..40)?.parse().ok());
     Recovered {
         workload,
-        stand_in: commit.clone().or(stand_in).unwrap_or_else(ones),
+        stand_in: commit.clone().unwrap_or_else(|| stand_in(&tree)),
         commit,
         made_of: made_of(request),
         tree,
@@ -87,11 +84,12 @@ pub(super) fn of(suite: &Suite, name: &str, request: &LaunchRequest, rules: &Rul
     }
 }
 
-/// A commit that is none, for a digest that is all zeros.
-fn ones() -> CommitSha {
-    // Forty hexadecimal digits that are not all zeros.
+/// The beginning of a digest of the files, where a commit must stand.
+fn stand_in(tree: &str) -> CommitSha {
+    let digits: String = Digest::of(tree.as_bytes()).as_str().chars().take(40).collect();
+    // Forty hexadecimal digits are a commit, unless all are zeros, for which nobody knows a text.
     #[allow(clippy::expect_used)]
-    "1".repeat(40).parse().expect("forty ones are a commit")
+    digits.parse().expect("the beginning of a digest has the form of a commit")
 }
 
 fn made_of(request: &LaunchRequest) -> Option<(String, String)> {
@@ -247,19 +245,19 @@ fn lab_priority(band: &PriorityBand) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn suite() -> Suite {
         suite::load(&suite::SuiteRef::Name("rig".to_owned()), None).unwrap()
     }
 
-    fn rules(suite: &Suite) -> Rules {
+    pub(in crate::command::compare) fn rules(suite: &Suite) -> Rules {
         let Backend::Iris(cluster) = &suite.backend else { panic!("rig runs on a cluster") };
         Rules::of(cluster, suite.judging.host_class, None).unwrap()
     }
 
-    fn request() -> LaunchRequest {
+    pub(in crate::command::compare) fn request() -> LaunchRequest {
         let text = include_str!("../../../../marin/tests/fixtures/LaunchJob-request.json");
         let mut request: serde_json::Value = serde_json::from_str(text).unwrap();
         // Shortened in the fixture.

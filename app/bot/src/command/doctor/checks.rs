@@ -49,7 +49,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 
 /// All suites, `more` included: what they need is what the clusters are checked for.
 pub(super) fn suites(report: &mut Report<'_, '_>, folder: Option<&Path>, more: Option<&Suite>) -> Vec<Suite> {
-    const TODO: &str = "correct it; zephyr-ab suite check says what it means";
+    const CORRECT_IT: &str = "correct it; zephyr-ab suite check says what it means";
     let names = match suite::names(folder) {
         Ok(names) => names,
         Err(why) => {
@@ -61,7 +61,7 @@ pub(super) fn suites(report: &mut Report<'_, '_>, folder: Option<&Path>, more: O
     for name in &names {
         match suite::load(&SuiteRef::Name(name.clone()), folder) {
             Ok(suite) => all.push(suite),
-            Err(why) => report.add(Check::fail("suites", why.to_string(), TODO)),
+            Err(why) => report.add(Check::fail("suites", why.to_string(), CORRECT_IT)),
         }
     }
     let said: Vec<&str> = all.iter().map(|suite| suite.name.as_str()).collect();
