@@ -1,0 +1,1 @@
+//! A small stateful GitHub on loopback.

@@ -1,0 +1,1 @@
+//! SQLite or Postgres by one SQL text.
