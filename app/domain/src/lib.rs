@@ -6,7 +6,7 @@
 //! [`case`] puts counted trials together for `stats::judge`. [`workload`] is what must be equal between arms
 //! ([`setting`] its values, [`bytesize`] its sizes) and [`comparability`] says whether it was. [`view`] is a run as
 //! readers see it. [`request`] is what somebody asks for in pairs of key and value, [`plan`] what is decided before a
-//! run starts, [`machine`] how run and trials move, and [`ports`] what the engine needs from the world. [`time`] is a
+//! run starts, [`machine`] how run and trials move, [`pull`] how a pull request moves, and [`ports`] what the engine needs from the world. [`time`] is a
 //! point in time, [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
 
 pub mod arms;
@@ -19,6 +19,7 @@ pub mod ids;
 pub mod machine;
 pub mod plan;
 pub mod ports;
+pub mod pull;
 pub mod record;
 pub mod request;
 pub mod rounds;

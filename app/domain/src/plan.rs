@@ -9,6 +9,7 @@ use crate::arms::{Arms, Role};
 use crate::comparability::Context;
 use crate::ids::{ArmName, CommitSha, Digest, RunId, SuiteName};
 use crate::machine::timing::Late;
+use crate::pull::FromPull;
 use crate::rounds::RoundMode;
 use crate::view::Calibrated;
 use crate::workload::Workload;
@@ -42,6 +43,9 @@ pub struct Origin {
     /// began: a job each, or one trial's executions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ran: BTreeMap<String, Vec<String>>,
+    /// The pull request that asked for it, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<FromPull>,
 }
 
 /// The plan of a run. Frozen when the run starts and written to `plan.json`; nothing of it is found out again later.

@@ -1,6 +1,6 @@
 //! What the engine needs from the world, as traits. Implementations may write `async fn`.
 //!
-//! [`clock`] tells and waits for the time, [`lab`] runs trials, [`records`] is the evidence folder, [`store`] is
+//! [`clock`] tells and waits for the time, [`planner`] makes plans, [`lab`] runs trials, [`records`] is the evidence folder, [`store`] is
 //! where subjects, effects and looks are written down, [`desk`] is what a service writes down besides, and [`forge`] is
 //! where pull requests live. A port never decides: it answers, and the machines decide.
 
@@ -8,6 +8,7 @@ pub mod clock;
 pub mod desk;
 pub mod forge;
 pub mod lab;
+pub mod planner;
 pub mod records;
 pub mod store;
 
@@ -15,6 +16,7 @@ pub use clock::Clock;
 pub use desk::Desk;
 pub use forge::Forge;
 pub use lab::{Answer, Cause, Collected, End, JobState, Lab, Submitted, Unreachable};
+pub use planner::{NoPlan, Planner};
 pub use records::{
     Alive, Counted, Decided, Discard, Ending, Failure, Fate, How, Judged, Look, LookKind, Records, RecordsError,
     Sealed, TrialFate,

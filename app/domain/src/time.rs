@@ -44,9 +44,27 @@ impl fmt::Display for Ms {
     }
 }
 
+/// `2026-11-29 20:28:50 UTC`.
+#[must_use]
+pub fn utc(at: Ms) -> String {
+    // The id of a run begins with its time in UTC.
+    let Ok(id) = crate::ids::RunId::new(at.seconds(), 0) else { return format!("{} s after 1970", at.seconds()) };
+    let part = |range: std::ops::Range<usize>| id.as_str().get(range).unwrap_or_default();
+    let [year, month, day, hour, minute, second] =
+        [part(0..4), part(4..6), part(6..8), part(9..11), part(11..13), part(13..15)];
+    format!("{year}-{month}-{day} {hour}:{minute}:{second} UTC")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn points_in_time() {
+        assert_eq!(utc(Ms(0)), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(Ms(1_795_984_130_999)), "2026-11-29 20:28:50 UTC");
+        assert_eq!(utc(Ms(u64::MAX)), "18446744073709551 s after 1970");
+    }
 
     #[test]
     fn a_clock_that_was_set_back_gives_no_negative_times() {

@@ -19,11 +19,13 @@ pub struct Settings {
     pub batch: usize,
     /// How often the evidence folder may fail in a row before the run fails with it.
     pub records_tries: u32,
+    /// How many runs may go on at once; the others wait for their turn.
+    pub at_once: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { owner: "engine".to_owned(), lease_ms: MINUTE, batch: 16, records_tries: 5 }
+        Self { owner: "engine".to_owned(), lease_ms: MINUTE, batch: 16, records_tries: 5, at_once: 1 }
     }
 }
 
@@ -113,16 +115,24 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
         Self { store, lab, records, clock, settings, habits: Habits::default() }
     }
 
+    /// The subject of a run that is to start at once.
+    ///
+    /// # Errors
+    /// A plan that cannot be run.
+    pub(crate) fn subject(plan: &Plan, now: Ms) -> Result<Subject, EngineError> {
+        plan.check().map_err(|error| EngineError::Plan(error.to_string()))?;
+        let body = serde_json::to_string(plan).map_err(|error| EngineError::Plan(error.to_string()))?;
+        let state = Run::new(plan.run.clone(), now).to_json()?;
+        Ok(Subject { key: key_of(&plan.run), body, state, version: 0, fence: 0, due: Some(now) })
+    }
+
     /// Writes down a run; the next tick starts it. Starting the same plan again is fine.
     ///
     /// # Errors
     /// A plan that cannot be run, another plan under the same id, or a failing store.
     pub async fn start(&self, plan: &Plan) -> Result<(), EngineError> {
-        plan.check().map_err(|error| EngineError::Plan(error.to_string()))?;
-        let body = serde_json::to_string(plan).map_err(|error| EngineError::Plan(error.to_string()))?;
-        let now = self.clock.now();
-        let (key, state) = (key_of(&plan.run), Run::new(plan.run.clone(), now).to_json()?);
-        let subject = Subject { key: key.clone(), body: body.clone(), state, version: 0, fence: 0, due: Some(now) };
+        let subject = Self::subject(plan, self.clock.now())?;
+        let (key, body) = (subject.key.clone(), subject.body.clone());
         if !self.store.create(subject).await? {
             let known = self.store.read(&key).await?;
             if known.is_none_or(|known| known.body != body) {

@@ -4,7 +4,8 @@
 //! Two rules make a restart harmless: an effect is written down before it is performed, and one that may have been
 //! performed is first looked up in the world, then repeated. [`Engine`] is who asks (`start`, `cancel`, `tick`), `work`
 //! is one claimed run, `perform` one effect, [`memory`] a store without a disk, [`progress`] what a person sees while
-//! it runs, [`drive`] the loop that ticks and waits until a run is over. [`sim`] is a world of lost answers, crashes and
+//! it runs, [`drive`] the loop that ticks and waits until a run is over. [`service`] does the same for pull requests:
+//! what was asked for on them becomes runs, and what runs have come to becomes comments. [`sim`] is a world of lost answers, crashes and
 //! forgetful backends, made from a seed, in which all of this is tried.
 
 pub mod drive;
@@ -12,6 +13,7 @@ mod engine;
 pub mod memory;
 mod perform;
 pub mod progress;
+pub mod service;
 pub mod sim;
 mod work;
 

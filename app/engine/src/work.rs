@@ -3,11 +3,13 @@
 use domain::machine::{Effect, Event, Run, State, What, step};
 use domain::plan::Plan;
 use domain::ports::{Clock, Committed, Lab, LookRow, Records, Store, StoredEffect, Subject, Write};
-use domain::time::Ms;
+use domain::time::{Ms, SECOND};
 
 use crate::engine::{Engine, EngineError, plan_of};
 use crate::perform::Answered;
 
+/// Until a run that waits for its turn asks again, milliseconds.
+const TURN_AGAIN: u64 = 2 * SECOND;
 /// How much is done for one run before others have their turn.
 const TURNS: usize = 256;
 
@@ -73,6 +75,10 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
             let stays = if !unwanted.is_empty() {
                 self.write(&mut held, &[], unwanted, None, now).await?
             } else if held.run.state == State::Queued {
+                if !self.store.grant(&held.key, self.settings.at_once).await? {
+                    due = Some(now.plus(TURN_AGAIN));
+                    break;
+                }
                 self.write(&mut held, &[Event::SlotGranted], Vec::new(), None, now).await?
             } else if held.run.deadline().is_some_and(|deadline| deadline <= now) {
                 self.write(&mut held, &[Event::Due], Vec::new(), None, now).await?

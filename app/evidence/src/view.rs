@@ -35,8 +35,11 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         Some(judgment) => judged(plan, judgment),
         None => unjudged(plan, all),
     };
-    // No plan comes from a forge: whoever reads this started it on a command line.
-    view.surface = if plan.origin.ran.is_empty() { Surface::CommandLine } else { Surface::Jobs };
+    view.surface = match &plan.origin {
+        origin if origin.pull.is_some() => Surface::Comment,
+        origin if origin.ran.is_empty() => Surface::CommandLine,
+        _ => Surface::Jobs,
+    };
     let job = |alive: &Alive| alive.job.as_ref().map_or_else(|| alive.trial.to_string(), ToString::to_string);
     let alive = || ending.alive.iter().map(|alive| Job { id: job(alive), url: None }).collect();
     view.state = match &ending.how {
@@ -92,6 +95,18 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         run: Some(plan.run.to_string()),
         ..Provenance::default()
     };
+    view
+}
+
+/// The view of a run that goes on: what was measured so far, by the last judgement that there is.
+#[must_use]
+pub fn live(bundle: &Bundle, state: State) -> View {
+    let how = How::Ended { how: domain::view::Ending::Cancelled, why: None };
+    let (run, zero) = (bundle.plan.run.clone(), Ms(0));
+    let nothing = Ending { run, how, started: zero, ended: zero, replaced: 0, alive: Vec::new() };
+    let judgment = bundle.looks.last().and_then(|line| crate::judge::of(bundle, &line.look).ok());
+    let mut view = view(bundle, &nothing, judgment.as_ref());
+    view.state = state;
     view
 }
 
@@ -404,7 +419,7 @@ fn moment(seen: &Seen<'_>) -> Option<Moment> {
         what = format!("{what}, load of the machine before it {load:.2}");
     }
     let seconds = ended.map(|ended| ended.since(began) as f64 / 1000.0);
-    Some(Moment { what, began: Some(when(began)), seconds, job: Some(job(seen.fate)) })
+    Some(Moment { what, began: Some(domain::time::utc(began)), seconds, job: Some(job(seen.fate)) })
 }
 
 /// `round 2`, `round 2, replacement 1`.
@@ -412,27 +427,5 @@ fn place(name: &TrialName) -> String {
     match name.replacement {
         0 => format!("round {}", name.round),
         n => format!("round {}, replacement {n}", name.round),
-    }
-}
-
-/// `2026-11-29 20:28:50 UTC`.
-pub(crate) fn when(at: Ms) -> String {
-    // The id of a run begins with its time in UTC.
-    let Ok(id) = RunId::new(at.seconds(), 0) else { return format!("{} s after 1970", at.seconds()) };
-    let part = |range: std::ops::Range<usize>| id.as_str().get(range).unwrap_or_default();
-    let [year, month, day, hour, minute, second] =
-        [part(0..4), part(4..6), part(6..8), part(9..11), part(11..13), part(13..15)];
-    format!("{year}-{month}-{day} {hour}:{minute}:{second} UTC")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_in_time() {
-        assert_eq!(when(Ms(0)), "1970-01-01 00:00:00 UTC");
-        assert_eq!(when(Ms(1_795_984_130_999)), "2026-11-29 20:28:50 UTC");
-        assert_eq!(when(Ms(u64::MAX)), "18446744073709551 s after 1970");
     }
 }

@@ -150,6 +150,18 @@ impl Renderer {
         Ok(Rendered { body })
     }
 
+    /// The one line of a comment that tells somebody of a verdict.
+    #[must_use]
+    pub fn notification(&self, login: &str, said: &str, link: Option<&str>) -> String {
+        // The one mention that is meant: a login has letters, digits and dashes.
+        let login: String = login.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let said = Dialect::Markdown.prose(said, TITLE);
+        match link.and_then(crate::escape::address) {
+            Some(url) => format!("@{login} {said}: [the comparison]({url})"),
+            None => format!("@{login} {said}"),
+        }
+    }
+
     /// The texts of the check run.
     ///
     /// # Errors

@@ -314,11 +314,7 @@ pub trait Forge: Send + Sync {
     ///
     /// # Errors
     /// See [`ForgeError`].
-    fn check(
-        &self,
-        wanted: &CheckWanted,
-        known: Option<u64>,
-    ) -> impl Future<Output = Result<u64, ForgeError>> + Send;
+    fn check(&self, wanted: &CheckWanted, known: Option<u64>) -> impl Future<Output = Result<u64, ForgeError>> + Send;
 
     /// How git reaches the repository, with a token that may only read its contents.
     ///

@@ -339,6 +339,7 @@ fn find(
         changed_paths: changed.len() as u64,
         unknown_commits: Vec::new(),
         ran: BTreeMap::new(),
+        pull: None,
     };
     Ok(Found { arms, origin, trees, contexts, notes })
 }

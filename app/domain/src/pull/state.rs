@@ -1,0 +1,161 @@
+//! What is remembered of a pull request.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::asked::Asked;
+use crate::ids::{CommitSha, Digest, RunId};
+use crate::machine::StateError;
+use crate::ports::forge::{Pull, PullId};
+use crate::time::Ms;
+use crate::view::{Earlier, Ending, Verdict};
+
+/// The schema of [`PullState`] that this version writes; a newer one is refused.
+pub const PULL_SCHEMA: u32 = 1;
+
+/// A push that was told of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Push {
+    /// The head before it.
+    pub before: CommitSha,
+    /// The head after it.
+    pub after: CommitSha,
+    /// When, by the forge's clock.
+    pub at: Ms,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Over {
+    /// The verdict, where there is one.
+    pub verdict: Option<Verdict>,
+    /// How it ended without one, and why.
+    pub ended: Option<(Ending, Option<String>)>,
+    /// What it came to in a few words, such as `pass · CPU −1.2 %`.
+    pub said: String,
+    /// The evidence digest, where the folder is sealed.
+    pub evidence: Option<Digest>,
+    /// When.
+    pub at: Ms,
+}
+
+/// How far what was asked for has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "stage")]
+pub enum Stage {
+    /// The plan is being made.
+    Planning,
+    /// The run has a subject of its own.
+    Running,
+    /// It is over.
+    Over(Over),
+}
+
+/// What the comment of a suite shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// What was asked for.
+    pub asked: Asked,
+    /// How far it has come.
+    pub stage: Stage,
+    /// Verdicts of earlier runs, the newest first.
+    pub history: Vec<Earlier>,
+}
+
+/// A pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PullState {
+    /// [`PULL_SCHEMA`].
+    pub schema: u32,
+    /// Which one.
+    pub id: PullId,
+    /// What was found when it was last looked at.
+    pub seen: Option<Pull>,
+    /// When that was.
+    pub seen_at: Ms,
+    /// The last pushes that were told of, the oldest first.
+    pub pushes: Vec<Push>,
+    /// What the comment of each suite shows.
+    pub shown: BTreeMap<String, Shown>,
+    /// The suite whose run goes on.
+    pub active: Option<String>,
+    /// The last comments whose commands were handled.
+    pub comments: Vec<u64>,
+    /// Foreign comments that begin with a marker of ours and that were spoken of.
+    pub foreign: BTreeSet<u64>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: u64,
+}
+
+impl PullState {
+    /// A pull request of which nothing is known yet.
+    #[must_use]
+    pub fn new(id: PullId) -> Self {
+        Self {
+            schema: PULL_SCHEMA,
+            id,
+            seen: None,
+            seen_at: Ms(0),
+            pushes: Vec::new(),
+            shown: BTreeMap::new(),
+            active: None,
+            comments: Vec::new(),
+            foreign: BTreeSet::new(),
+        }
+    }
+
+    /// As it is stored.
+    ///
+    /// # Errors
+    /// Never in practice: every part of it can be written.
+    pub fn to_json(&self) -> Result<String, StateError> {
+        serde_json::to_string(self).map_err(|error| StateError::Broken(error.to_string()))
+    }
+
+    /// From what is stored.
+    ///
+    /// # Errors
+    /// The state of a newer version, or not a state.
+    pub fn from_json(text: &str) -> Result<Self, StateError> {
+        let broken = |error: serde_json::Error| StateError::Broken(error.to_string());
+        let head: Head = serde_json::from_str(text).map_err(broken)?;
+        if head.schema > u64::from(PULL_SCHEMA) {
+            return Err(StateError::Newer { found: head.schema });
+        }
+        serde_json::from_str(text).map_err(broken)
+    }
+
+    /// What goes on.
+    #[must_use]
+    pub fn running(&self) -> Option<&Shown> {
+        self.shown.get(self.active.as_ref()?)
+    }
+
+    /// What is shown of a run, where it is the one that is shown.
+    #[must_use]
+    pub fn of_run(&self, run: &RunId) -> Option<&Shown> {
+        self.shown.values().find(|shown| shown.asked.run == *run)
+    }
+
+    /// Why what was measured for `asked` no longer speaks of what would be merged.
+    #[must_use]
+    pub fn stale(&self, asked: &Asked) -> Option<String> {
+        let seen = self.seen.as_ref()?;
+        if seen.base_ref != asked.base_ref {
+            return Some(format!("the base branch is now {}", seen.base_ref));
+        }
+        let ours = self.pushes.last().is_some_and(|push| push.after == seen.head && push.before == asked.head);
+        (seen.head != asked.head).then(|| {
+            let since = if ours { ", one push later" } else { "" };
+            format!("the head is now {}{since}; {} was measured", seen.head.short(), asked.head.short())
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! The engine for pull requests.
+//!
+//! [`apply`] takes what happens to a pull request, steps its machine and writes down what follows in one transaction.
+//! `pulls` performs the effects of pull requests, `herald` says of everything that changed what its comment and check should
+//! read, and `outbox` makes the forge say so. All of it is level-triggered: what is written down is compared with what
+//! was done, so that a crash between two steps loses nothing and repeats nothing that shows. [`answers`] are the replies,
+//! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge.
+
+pub mod answers;
+pub mod apply;
+mod herald;
+mod outbox;
+mod pulls;
+pub mod saying;
+pub mod status;
+pub mod views;
+
+use domain::ports::{Clock, Desk, Forge, Lab, Planner, Records};
+use domain::time::{MINUTE, Ms};
+use domain::view::{State, View};
+use evidence::Templates;
+
+use crate::engine::{Engine, EngineError};
+
+pub use apply::Applied;
+pub use saying::Saying;
+
+/// How long a claimed pull request is ours, milliseconds: planning fetches a repository.
+const PULL_LEASE: u64 = 40 * MINUTE;
+/// How long something that is to be said is ours, milliseconds.
+const SAY_LEASE: u64 = 5 * MINUTE;
+
+/// Where evidence is read from, for comments.
+pub trait Archive: Records {
+    /// What can be said of a run that goes on.
+    ///
+    /// # Errors
+    /// The folder cannot be read: why.
+    fn live(&self, run: &domain::ids::RunId, state: State) -> Result<View, String>;
+
+    /// What was sealed.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or no longer says what was sealed: why.
+    fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String>;
+}
+
+impl<S: evidence::Storage> Archive for evidence::Folder<S> {
+    fn live(&self, run: &domain::ids::RunId, state: State) -> Result<View, String> {
+        evidence::Folder::live(self, run, state).map_err(|error| error.to_string())
+    }
+
+    fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String> {
+        let composed = self.composed(run).map_err(|error| error.to_string())?;
+        Ok(composed.view)
+    }
+}
+
+/// How a service works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceSettings {
+    /// How long what changes is collected before it is said, milliseconds.
+    pub say_after_ms: u64,
+    /// A run that took longer than this is told of in a short comment, milliseconds.
+    pub notify_after_ms: u64,
+    /// Address of the forge's pages, such as `https://github.com`.
+    pub web: String,
+}
+
+impl Default for ServiceSettings {
+    /// 2 s, 15 min, github.com.
+    fn default() -> Self {
+        Self { say_after_ms: 2000, notify_after_ms: 15 * MINUTE, web: "https://github.com".to_owned() }
+    }
+}
+
+/// The engine for pull requests.
+pub struct Service<D, F, P, L, R, C> {
+    /// The engine of its runs.
+    pub engine: Engine<D, L, R, C>,
+    /// Where pull requests live.
+    pub forge: F,
+    /// Who makes plans.
+    pub planner: P,
+    /// What texts are made with.
+    pub templates: Templates,
+    /// How it works.
+    pub settings: ServiceSettings,
+}
+
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
+    /// The store.
+    pub fn desk(&self) -> &D {
+        &self.engine.store
+    }
+
+    pub(crate) fn now(&self) -> Ms {
+        self.engine.clock.now()
+    }
+
+    /// Does everything that is due: pull requests, runs, what changed, what is to be said. Returns how much was done;
+    /// 0 where nothing is due.
+    ///
+    /// # Errors
+    /// A failing store, or something stored that cannot be read.
+    pub async fn tick(&self) -> Result<usize, EngineError> {
+        let now = self.now();
+        let pulls = self.tick_pulls(now).await?;
+        let runs = self.engine.tick(self.now()).await?;
+        let changed = self.herald(self.now()).await?;
+        let said = self.flush(self.now()).await?;
+        Ok(pulls + runs + changed + said)
+    }
+}

@@ -1,0 +1,208 @@
+//! What changed, and what its comment and check should read now.
+
+use domain::ids::RunId;
+use domain::machine::{Run, State as At};
+use domain::ports::desk::{Settle, Want};
+use domain::ports::forge::{CheckWanted, CommentWanted, PullId};
+use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject};
+use domain::pull::{Event, Over, PullState, Shown, Stage};
+use domain::time::Ms;
+use domain::view::{State, View};
+
+use super::saying::{Saying, check_target, notify_target, verdict_target};
+use super::{Archive, Service, views};
+use crate::drive::is_finished;
+use crate::engine::{EngineError, plan_of};
+
+/// How many changed subjects are looked at in one go.
+const BATCH: usize = 16;
+
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
+    /// Looks at what changed. Returns how much that was.
+    pub(super) async fn herald(&self, now: Ms) -> Result<usize, EngineError> {
+        let changed = self.desk().unsaid(BATCH).await?;
+        for subject in &changed {
+            let said = Settle { said: vec![(subject.key.clone(), subject.version)], at: now, ..Settle::default() };
+            if subject.key.starts_with("pull:") {
+                let state = PullState::from_json(&subject.state)?;
+                let mut settle = said;
+                for shown in state.shown.values() {
+                    settle.wants.extend(self.wants(&state, shown, now).await?);
+                }
+                self.desk().settle(settle).await?;
+            } else if subject.key.starts_with("run:") {
+                self.herald_run(subject, said, now).await?;
+            } else {
+                self.desk().settle(said).await?;
+            }
+        }
+        Ok(changed.len())
+    }
+
+    async fn herald_run(&self, subject: &Subject, mut said: Settle, now: Ms) -> Result<(), EngineError> {
+        let run = Run::from_json(&subject.state)?;
+        let from = plan_of(subject)?.origin.pull;
+        let pull = match from {
+            Some(from) => self.desk().read(&format!("pull:{}:{}", from.repo, from.number)).await?,
+            None => None,
+        };
+        let state = pull.map(|pull| PullState::from_json(&pull.state)).transpose()?;
+        let Some((state, shown)) = state.as_ref().and_then(|state| Some((state, state.of_run(&run.id)?))) else {
+            self.desk().settle(said).await?;
+            return Ok(());
+        };
+        if !is_finished(&run) {
+            said.wants = self.wants(state, shown, now).await?;
+            self.desk().settle(said).await?;
+            return Ok(());
+        }
+        let over = self.over(&run, now);
+        if now.since(shown.asked.at) > self.settings.notify_after_ms && over.verdict.is_some() {
+            said.wants.push(self.notification(shown, &over, now).await?);
+        }
+        self.apply(&state.id, &[Event::RunOver(run.id.clone(), over)], &said).await?;
+        Ok(())
+    }
+
+    /// What a finished run has come to.
+    fn over(&self, run: &Run, now: Ms) -> Over {
+        let title = |view: &View| self.templates.renderer().check(view).map(|check| check.title).unwrap_or_default();
+        match &run.state {
+            At::Done { judged, evidence, .. } => {
+                let verdict = judged.headline().map(|decided| decided.verdict);
+                let said = self.engine.records.sealed(&run.id).map(|view| title(&view));
+                let said =
+                    said.unwrap_or_else(|_| verdict.map(|verdict| verdict.word().to_owned()).unwrap_or_default());
+                Over { verdict, ended: None, said, evidence: Some(evidence.clone()), at: now }
+            }
+            At::Ended { how, why, evidence, .. } => {
+                let said = why.clone().map_or_else(|| how.key().to_owned(), |why| format!("{}: {why}", how.key()));
+                Over { verdict: None, ended: Some((*how, why.clone())), said, evidence: evidence.clone(), at: now }
+            }
+            _ => Over { verdict: None, ended: None, said: String::new(), evidence: None, at: now },
+        }
+    }
+
+    /// What comment and check of a run should read; nothing where that cannot be made out, so that what stands there
+    /// stays.
+    async fn wants(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<Vec<Want>, EngineError> {
+        let Some(mut view) = self.view(state, shown).await? else { return Ok(Vec::new()) };
+        view.history.clone_from(&shown.history);
+        let bad = |error: &dyn std::fmt::Display| EngineError::Stored {
+            what: "the comment",
+            key: shown.asked.run.to_string(),
+            why: error.to_string(),
+        };
+        let renderer = self.templates.renderer();
+        let body = renderer.comment(&view).map_err(|error| bad(&error))?.body;
+        let marker = body.lines().next().unwrap_or_default().to_owned();
+        let asked = &shown.asked;
+        let comment = CommentWanted { pull: state.id.clone(), marker, body };
+        let check = renderer.check(&view).map_err(|error| bad(&error))?;
+        let over = match &shown.stage {
+            Stage::Over(over) => Some(over),
+            Stage::Planning | Stage::Running => None,
+        };
+        let ended = over.and_then(|over| over.ended.as_ref().map(|(how, _)| *how));
+        let check = CheckWanted {
+            repo: state.id.repo.clone(),
+            head: asked.head.clone(),
+            name: format!("zephyr-ab / {}", asked.suite),
+            external: asked.run.to_string(),
+            conclusion: views::conclusion(over.and_then(|over| over.verdict), ended),
+            title: check.title,
+            summary: check.summary,
+            text: check.text,
+            details: None,
+            buttons: Vec::new(),
+            started: asked.at,
+            ended: over.map(|over| over.at),
+        };
+        // The first word and the last one are said at once; what changes in between is collected.
+        let due = match &shown.stage {
+            Stage::Running => now.plus(self.settings.say_after_ms),
+            Stage::Planning | Stage::Over(_) => now,
+        };
+        let verdict = Saying::Verdict { comment, run: asked.run.clone() };
+        Ok(vec![
+            verdict.want(verdict_target(&state.id, &asked.suite), due)?,
+            Saying::Check { check }.want(check_target(&asked.run), due)?,
+        ])
+    }
+
+    async fn view(&self, state: &PullState, shown: &Shown) -> Result<Option<View>, EngineError> {
+        let asked = &shown.asked;
+        let title = self.planner.title(&asked.suite);
+        let early = |state: State| views::early(asked, &title, state);
+        Ok(Some(match &shown.stage {
+            Stage::Planning => early(State::Planning),
+            Stage::Running => {
+                let run = self.engine.read(&asked.run).await?;
+                let ahead = self.ahead(&asked.run).await?;
+                let at = views::state_of(&run, Some(ahead));
+                self.engine.records.live(&asked.run, at.clone()).unwrap_or_else(|_| early(at))
+            }
+            Stage::Over(over) if over.evidence.is_some() => match self.engine.records.sealed(&asked.run) {
+                Ok(mut view) => {
+                    if let Some(why) = state.stale(asked).filter(|_| view.state.is_decided()) {
+                        view.state = State::Stale { why };
+                    }
+                    if let Some(digest) = &over.evidence {
+                        view.provenance.evidence = digest.as_str().get(..evidence::compose::SHOWN).map(str::to_owned);
+                    }
+                    view
+                }
+                Err(why) => {
+                    tracing::error!(run = %asked.run, why, "the evidence of a finished run cannot be read");
+                    return Ok(None);
+                }
+            },
+            Stage::Over(over) => {
+                let (how, why) = over.ended.clone().unwrap_or((domain::view::Ending::Failed, None));
+                early(State::Ended { how, why, alive: Vec::new() })
+            }
+        }))
+    }
+
+    /// The short comment that tells who asked: an edit tells nobody.
+    async fn notification(&self, shown: &Shown, over: &Over, now: Ms) -> Result<Want, EngineError> {
+        let asked = &shown.asked;
+        let marker = format!("<!-- zephyr-ab-notify:{} -->", asked.run);
+        let link = self.link(&asked.pull, &asked.suite).await?;
+        let text = self.templates.renderer().notification(&asked.by.login, &over.said, link.as_deref());
+        let comment =
+            CommentWanted { pull: asked.pull.clone(), marker: marker.clone(), body: format!("{marker}\n{text}") };
+        Saying::Reply { comment }.want(notify_target(&asked.run), now)
+    }
+
+    /// The address of the verdict comment of a suite, where it is known.
+    pub(super) async fn link(&self, pull: &PullId, suite: &str) -> Result<Option<String>, EngineError> {
+        let wanted = self.desk().wanted(&verdict_target(pull, suite)).await?;
+        let remote = wanted.and_then(|wanted| wanted.remote);
+        let web = &self.settings.web;
+        Ok(remote.map(|id| format!("{web}/{}/pull/{}#issuecomment-{id}", pull.repo.name, pull.number)))
+    }
+
+    /// Makes sure that what is said about the runs that go on still stands there, as after a restart: whatever was begun
+    /// is looked up.
+    ///
+    /// # Errors
+    /// A failing store.
+    pub async fn reconcile(&self) -> Result<usize, EngineError> {
+        let now = self.now();
+        let active = self.desk().active_runs().await?;
+        for row in &active {
+            self.desk().say_again(&format!("comment:{}:{}:{}", row.repo, row.number, row.suite), now).await?;
+            self.desk().say_again(&check_target(&row.id), now).await?;
+        }
+        Ok(active.len())
+    }
+
+    /// The state of a run, for who drives it.
+    ///
+    /// # Errors
+    /// See [`crate::Engine::read`].
+    pub async fn read_run(&self, run: &RunId) -> Result<Run, EngineError> {
+        self.engine.read(run).await
+    }
+}

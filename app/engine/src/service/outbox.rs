@@ -1,0 +1,81 @@
+//! Making the forge say what is wanted.
+
+use domain::ports::desk::ClaimedWant;
+use domain::ports::forge::{CommentFound, CommentWanted, ForgeError};
+use domain::ports::{Clock, Desk, Forge, Lab, Planner};
+use domain::pull::Event;
+use domain::time::{DAY, Ms};
+
+use super::pulls::again;
+use super::saying::Saying;
+use super::{Archive, SAY_LEASE, Service};
+use crate::engine::EngineError;
+
+/// How much is claimed at once.
+const BATCH: usize = 16;
+/// Until what the forge will not say is tried again, milliseconds: somebody has to change something first. What is
+/// wanted anew is said at once.
+const HOPELESS: u64 = DAY;
+
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
+    /// Says what is due. Returns how much was tried.
+    pub(super) async fn flush(&self, now: Ms) -> Result<usize, EngineError> {
+        let owner = &self.engine.settings.owner;
+        let claimed = self.desk().claim_wants(owner, now, now.plus(SAY_LEASE), BATCH).await?;
+        let count = claimed.len();
+        for want in claimed {
+            self.say(&want).await?;
+        }
+        Ok(count)
+    }
+
+    async fn say(&self, want: &ClaimedWant) -> Result<(), EngineError> {
+        let saying: Saying = serde_json::from_str(&want.wanted).map_err(|error| EngineError::Stored {
+            what: "what is to be said",
+            key: want.target.clone(),
+            why: error.to_string(),
+        })?;
+        let said = match &saying {
+            Saying::Verdict { comment, .. } => {
+                // A person who deletes the comment of a run sees it once more, and not again.
+                let runs = self.desk().runs(comment.pull.repo.id, comment.pull.number).await?;
+                let recreate = (want.gone as usize) < runs.len().max(1);
+                self.comment(comment, want, recreate).await
+            }
+            Saying::Reply { comment } => self.comment(comment, want, true).await,
+            Saying::Check { check } => {
+                self.forge.check(check, want.remote).await.map(|id| (Some(id), CommentFound::default()))
+            }
+        };
+        match said {
+            Ok((remote, found)) => {
+                let gone = found.recreated || (want.remote.is_some() && remote.is_none());
+                self.desk().said(&want.target, want.fence, &want.hash, remote, gone).await?;
+                if let (Some(foreign), Saying::Verdict { comment, .. }) = (found.foreign, &saying) {
+                    self.apply(&comment.pull, &[Event::Foreign(foreign)], &Default::default()).await?;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(about = want.target, %error, "not said");
+                let now = self.now();
+                let due = match &error {
+                    ForgeError::Unavailable(_) => again(want.attempts, now),
+                    ForgeError::Limited { until, .. } => *until,
+                    ForgeError::Forbidden(_) | ForgeError::Gone(_) | ForgeError::Refused(_) => now.plus(HOPELESS),
+                };
+                self.desk().unsaid_yet(&want.target, want.fence, due, &error.to_string()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn comment(
+        &self,
+        comment: &CommentWanted,
+        want: &ClaimedWant,
+        recreate: bool,
+    ) -> Result<(Option<u64>, CommentFound), ForgeError> {
+        let found = self.forge.comment(comment, want.remote, recreate).await?;
+        Ok((found.id, found))
+    }
+}

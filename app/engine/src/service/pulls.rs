@@ -1,0 +1,148 @@
+//! Effects of pull requests.
+
+use domain::ids::Digest;
+use domain::machine::State;
+use domain::ports::desk::Settle;
+use domain::ports::forge::ForgeError;
+use domain::ports::{Clock, Desk, Forge, Lab, NoPlan, Planner, StoredEffect, Subject};
+use domain::pull::{Event, PullState, Stage, What};
+use domain::time::{DAY, Ms, SECOND};
+use domain::view::Ending;
+
+use super::{Archive, PULL_LEASE, Service, answers};
+use crate::engine::EngineError;
+
+/// How many pull requests are claimed at once.
+const BATCH: usize = 8;
+/// How long a plan is tried for that something stands in the way of.
+const PLAN_FOR: u64 = DAY;
+
+/// What came of an effect.
+enum Done {
+    /// It is done, with these events.
+    With(Vec<Event>, Box<Settle>),
+    /// It is tried again then.
+    Later(Ms),
+}
+
+impl Done {
+    fn nothing() -> Self {
+        Self::With(Vec::new(), Box::default())
+    }
+}
+
+/// Until something is tried again: 5 s, doubled each time, at most 10 minutes.
+pub(super) fn again(attempts: u32, now: Ms) -> Ms {
+    now.plus((5 * SECOND).saturating_mul(1 << attempts.min(10)).min(600 * SECOND))
+}
+
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
+    /// Does what is due for pull requests. Returns how many effects were performed.
+    pub(super) async fn tick_pulls(&self, now: Ms) -> Result<usize, EngineError> {
+        let owner = &self.engine.settings.owner;
+        let mut performed = 0;
+        for subject in self.desk().claim_of("pull:", owner, now, now.plus(PULL_LEASE), BATCH).await? {
+            performed += self.work_pull(&subject).await?;
+        }
+        Ok(performed)
+    }
+
+    async fn work_pull(&self, subject: &Subject) -> Result<usize, EngineError> {
+        let mut performed = 0;
+        loop {
+            let Some(current) = self.desk().read(&subject.key).await? else { return Ok(performed) };
+            if current.fence != subject.fence {
+                return Ok(performed);
+            }
+            let now = self.now();
+            let effects = self.desk().effects(&subject.key).await?;
+            let Some(next) = effects.iter().filter(|effect| effect.due <= now).min_by_key(|effect| effect.due) else {
+                let due = effects.iter().map(|effect| effect.due).min();
+                self.desk().release(&subject.key, subject.fence, current.version, due).await?;
+                return Ok(performed);
+            };
+            performed += 1;
+            if !self.desk().begin(&subject.key, &next.key, subject.fence).await? {
+                return Ok(performed);
+            }
+            let state = PullState::from_json(&current.state)?;
+            match self.perform_pull(&state, next, now).await? {
+                Done::With(events, settle) => {
+                    let finished = std::slice::from_ref(&next.key);
+                    if self.applied(&state.id, &events, &settle, finished).await?.is_none() {
+                        // The run has its subject already: only that is remembered.
+                        self.applied(&state.id, &events, &Settle::default(), finished).await?;
+                    }
+                }
+                Done::Later(at) => self.desk().defer(&subject.key, &next.key, subject.fence, at).await?,
+            }
+        }
+    }
+
+    async fn perform_pull(&self, state: &PullState, effect: &StoredEffect, now: Ms) -> Result<Done, EngineError> {
+        let what: What = serde_json::from_str(&effect.body).map_err(|error| EngineError::Stored {
+            what: "the effect",
+            key: effect.key.clone(),
+            why: error.to_string(),
+        })?;
+        Ok(match what {
+            What::Plan { run } => {
+                let shown = state.of_run(&run).filter(|shown| shown.stage == Stage::Planning);
+                let Some(shown) = shown else { return Ok(Done::nothing()) };
+                match self.planner.plan(&shown.asked).await {
+                    Ok(plan) => Done::With(vec![Event::Planned(run)], Box::new(self.with_plan(&plan)?)),
+                    Err(NoPlan::NotNow(why)) if now.since(shown.asked.at) < PLAN_FOR => {
+                        tracing::warn!(%run, why, "the plan has to wait");
+                        Done::Later(again(effect.attempts, self.now()))
+                    }
+                    Err(NoPlan::NotNow(why)) => {
+                        Done::With(vec![Event::NotPlanned { run, how: Ending::Failed, why }], Box::default())
+                    }
+                    Err(NoPlan::Never { how, why }) => {
+                        Done::With(vec![Event::NotPlanned { run, how, why }], Box::default())
+                    }
+                }
+            }
+            What::React { comment, with } => match self.forge.react(&state.id.repo, comment, with).await {
+                Ok(()) => Done::nothing(),
+                Err(ForgeError::Unavailable(_)) => Done::Later(again(effect.attempts, now)),
+                Err(ForgeError::Limited { until, .. }) => Done::Later(until),
+                Err(error) => {
+                    tracing::warn!(comment, %error, "no reaction");
+                    Done::nothing()
+                }
+            },
+            What::Cancel { run, by } => {
+                match self.engine.cancel(&run, &by).await {
+                    Ok(_) | Err(EngineError::NoRun(_)) => {}
+                    Err(error) => return Err(error),
+                }
+                Done::nothing()
+            }
+            What::Confirm { run, digest } => self.confirm(state, &run, digest.as_deref()).await?,
+        })
+    }
+
+    async fn confirm(
+        &self,
+        state: &PullState,
+        run: &domain::ids::RunId,
+        typed: Option<&str>,
+    ) -> Result<Done, EngineError> {
+        let found = self.engine.read(run).await?;
+        let plan: Option<Digest> = match found.state {
+            State::AwaitingConfirmation { plan, .. } => Some(plan),
+            _ => None,
+        };
+        let answer = match plan {
+            None => answers::nothing_waits(),
+            Some(plan) if typed.is_none_or(|typed| plan.as_str().starts_with(typed)) => {
+                self.engine.confirm(run, &plan).await?;
+                return Ok(Done::nothing());
+            }
+            Some(plan) => answers::another_plan(&plan),
+        };
+        let want = self.reply(&state.id, &answer, self.now())?;
+        Ok(Done::With(Vec::new(), Box::new(Settle { wants: vec![want], ..Settle::default() })))
+    }
+}

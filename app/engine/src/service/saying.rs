@@ -1,0 +1,74 @@
+//! What is wanted of the forge, as it is stored.
+
+use domain::ids::RunId;
+use domain::ports::desk::Want;
+use domain::ports::forge::{CheckWanted, CommentWanted, PullId};
+use domain::time::Ms;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::EngineError;
+
+/// The first line of the one further comment.
+pub const REPLY: &str = "<!-- zephyr-ab-reply -->";
+
+/// Something that the forge should say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "say")]
+pub enum Saying {
+    /// The verdict comment of a suite.
+    Verdict {
+        /// The comment.
+        comment: CommentWanted,
+        /// Whose it is.
+        run: RunId,
+    },
+    /// The one further comment, or a notification.
+    Reply {
+        /// The comment.
+        comment: CommentWanted,
+    },
+    /// A check.
+    Check {
+        /// The check.
+        check: CheckWanted,
+    },
+}
+
+impl Saying {
+    /// As it is stored.
+    ///
+    /// # Errors
+    /// Never in practice: every part of it can be written.
+    pub fn want(&self, target: String, due: Ms) -> Result<Want, EngineError> {
+        let wanted = serde_json::to_string(self).map_err(|error| EngineError::Stored {
+            what: "what is to be said",
+            key: target.clone(),
+            why: error.to_string(),
+        })?;
+        Ok(Want { target, wanted, due })
+    }
+}
+
+/// The target of the verdict comment of a suite.
+#[must_use]
+pub fn verdict_target(pull: &PullId, suite: &str) -> String {
+    format!("comment:{}:{}:{suite}", pull.repo.id, pull.number)
+}
+
+/// The target of the one further comment.
+#[must_use]
+pub fn reply_target(pull: &PullId) -> String {
+    format!("reply:{}:{}", pull.repo.id, pull.number)
+}
+
+/// The target of the check of a run.
+#[must_use]
+pub fn check_target(run: &RunId) -> String {
+    format!("check:{run}")
+}
+
+/// The target of the notification of a run.
+#[must_use]
+pub fn notify_target(run: &RunId) -> String {
+    format!("notify:{run}")
+}
