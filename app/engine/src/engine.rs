@@ -219,10 +219,14 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
         let until = now.plus(self.settings.lease_ms);
         let claimed = self.store.claim(&self.settings.owner, now, until, self.settings.batch).await?;
         let count = claimed.len();
+        let mut failed = None;
         for subject in claimed {
-            self.work(subject).await?;
+            // One that cannot be read must not keep the others from going on.
+            if let Err(error) = self.work(subject).await {
+                failed.get_or_insert(error);
+            }
         }
-        Ok(count)
+        failed.map_or(Ok(count), Err)
     }
 
     /// When something is due next.

@@ -141,7 +141,9 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
         let digest = digest(&answers);
         let kept = match (keep, &missing) {
             (Keep::Anything, _) | (Keep::Partial, Some(_)) => true,
-            (Keep::Repeated | Keep::Partial, None) => self.lab.settles_at_once() || previous.as_ref() == Some(&digest),
+            (Keep::Repeated | Keep::Partial, None) => {
+                self.lab.settles_at_once(job) || previous.as_ref() == Some(&digest)
+            }
             (Keep::Repeated, Some(_)) => false,
         };
         if kept {

@@ -56,6 +56,16 @@ impl<S: evidence::Storage> Archive for evidence::Folder<S> {
     }
 }
 
+impl<R: Archive + ?Sized> Archive for std::sync::Arc<R> {
+    fn live(&self, run: &domain::ids::RunId, state: State) -> Result<View, String> {
+        (**self).live(run, state)
+    }
+
+    fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String> {
+        (**self).sealed(run)
+    }
+}
+
 /// How a service works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceSettings {

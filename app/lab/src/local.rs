@@ -220,7 +220,7 @@ impl Lab for LocalLab {
         Ok(())
     }
 
-    fn settles_at_once(&self) -> bool {
+    fn settles_at_once(&self, _: &JobId) -> bool {
         true
     }
 }

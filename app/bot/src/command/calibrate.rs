@@ -92,7 +92,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let again = TreatmentAsked { name, commit: None, declared: domain::arms::Declared::default() };
     let rounds = Some(Rounds::Exactly(trials.div_ceil(2)));
     let options = Options { treatments: vec![again], rounds, ..options };
-    let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at };
+    let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at, pinned: None };
     let known = Known { calibration: None, config: args.config.as_deref() };
     let prepared = prepare(&suite, &options, &commits, &known, world)?;
     agree(&prepared, args.yes, world)?;

@@ -131,8 +131,9 @@ pub trait Lab: Send + Sync {
     /// The backend could not be asked.
     fn terminate(&self, job: &JobId) -> impl Future<Output = Result<(), Unreachable>> + Send;
 
-    /// Whether answers are final when the job has ended, so that one probe is enough.
-    fn settles_at_once(&self) -> bool {
+    /// Whether the answers of a job are final when it has ended, so that one probe is enough.
+    fn settles_at_once(&self, job: &JobId) -> bool {
+        let _ = job;
         false
     }
 }

@@ -273,6 +273,28 @@ pub trait Records: Send + Sync {
     fn seal(&self, ending: &Ending) -> Result<Sealed, RecordsError>;
 }
 
+impl<R: Records + ?Sized> Records for std::sync::Arc<R> {
+    fn open(&self, plan: &Plan) -> Result<(), RecordsError> {
+        (**self).open(plan)
+    }
+
+    fn answer(&self, trial: &TrialName, role: &Role, answers: &[Answer]) -> Result<(), RecordsError> {
+        (**self).answer(trial, role, answers)
+    }
+
+    fn note(&self, fate: &TrialFate) -> Result<(), RecordsError> {
+        (**self).note(fate)
+    }
+
+    fn judge(&self, look: &Look) -> Result<Judged, RecordsError> {
+        (**self).judge(look)
+    }
+
+    fn seal(&self, ending: &Ending) -> Result<Sealed, RecordsError> {
+        (**self).seal(ending)
+    }
+}
+
 impl<R: Records + ?Sized> Records for &R {
     fn open(&self, plan: &Plan) -> Result<(), RecordsError> {
         (**self).open(plan)

@@ -43,6 +43,9 @@ pub struct Asked {
     pub comment: u64,
     /// When the run was accepted.
     pub at: Ms,
+    /// The run that it adds rounds to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<RunId>,
 }
 
 impl Asked {

@@ -217,11 +217,12 @@ impl Stepped {
         self.state.pushes.drain(..surplus);
     }
 
-    fn asked(&mut self, asked: Asked) {
+    fn asked(&mut self, mut asked: Asked) {
         if !self.is_new(asked.comment) {
             return;
         }
-        let react = |with| What::React { comment: asked.comment, with };
+        let comment = asked.comment;
+        let react = |with| What::React { comment, with };
         if let Some(running) = self.state.running() {
             self.said = Said::Running(Box::new(running.asked.clone()));
             self.effects.push(react(Reaction::Confused));
@@ -238,6 +239,7 @@ impl Stepped {
                 self.effects.push(react(Reaction::Confused));
                 return;
             }
+            asked.continues = decided.map(|(shown, _)| shown.asked.run.clone());
         } else if let Some((shown, over)) = decided
             && over.verdict != Some(Verdict::Inconclusive)
             && (&shown.asked.head, &shown.asked.base_ref, &shown.asked.pairs)

@@ -45,6 +45,7 @@ fn asked(n: u32, head: u8) -> Asked {
         by: Account { id: 5, login: "mona".to_owned() },
         comment: u64::from(n),
         at: Ms(1),
+        continues: None,
     }
 }
 

@@ -19,7 +19,10 @@ const BATCH: usize = 16;
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
     /// Looks at what changed. Returns how much that was.
-    pub(super) async fn herald(&self, now: Ms) -> Result<usize, EngineError> {
+    ///
+    /// # Errors
+    /// A failing store, or something stored that cannot be read.
+    pub async fn herald(&self, now: Ms) -> Result<usize, EngineError> {
         let changed = self.desk().unsaid(BATCH).await?;
         for subject in &changed {
             let said = Settle { said: vec![(subject.key.clone(), subject.version)], at: now, ..Settle::default() };

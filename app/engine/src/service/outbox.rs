@@ -19,7 +19,10 @@ const HOPELESS: u64 = DAY;
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
     /// Says what is due. Returns how much was tried.
-    pub(super) async fn flush(&self, now: Ms) -> Result<usize, EngineError> {
+    ///
+    /// # Errors
+    /// A failing store, or something stored that cannot be read.
+    pub async fn flush(&self, now: Ms) -> Result<usize, EngineError> {
         let owner = &self.engine.settings.owner;
         let claimed = self.desk().claim_wants(owner, now, now.plus(SAY_LEASE), BATCH).await?;
         let count = claimed.len();

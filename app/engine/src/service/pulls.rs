@@ -38,7 +38,10 @@ pub(super) fn again(attempts: u32, now: Ms) -> Ms {
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
     /// Does what is due for pull requests. Returns how many effects were performed.
-    pub(super) async fn tick_pulls(&self, now: Ms) -> Result<usize, EngineError> {
+    ///
+    /// # Errors
+    /// A failing store, or something stored that cannot be read.
+    pub async fn tick_pulls(&self, now: Ms) -> Result<usize, EngineError> {
         let owner = &self.engine.settings.owner;
         let mut performed = 0;
         for subject in self.desk().claim_of("pull:", owner, now, now.plus(PULL_LEASE), BATCH).await? {

@@ -180,7 +180,7 @@ impl Lab for SimLab {
         Ok(())
     }
 
-    fn settles_at_once(&self) -> bool {
+    fn settles_at_once(&self, _: &JobId) -> bool {
         self.world.lock().at_once
     }
 }

@@ -75,6 +75,38 @@ pub(crate) struct Git {
     pub(crate) limit: Duration,
     /// How much a call may print.
     pub(crate) most: u64,
+    /// What fetching from one place needs besides.
+    pub(crate) access: Option<Access>,
+}
+
+/// What fetching from one place needs: given to git in its environment, so that it is in no argument list.
+#[derive(Clone)]
+pub(crate) struct Access {
+    /// Whether it is reached without TLS: this machine only.
+    pub(crate) plain: bool,
+    /// The value of the header `Authorization`.
+    pub(crate) authorization: Option<String>,
+}
+
+impl std::fmt::Debug for Access {
+    /// Never the secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Access(plain: {})", self.plain)
+    }
+}
+
+impl Access {
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        // A redirect would carry the header to whoever is named there.
+        let mut settings = vec![("http.followRedirects", "false".to_owned())];
+        if self.plain {
+            settings.push(("protocol.http.allow", "always".to_owned()));
+        }
+        if let Some(value) = &self.authorization {
+            settings.push(("http.extraHeader", format!("Authorization: {value}")));
+        }
+        settings
+    }
 }
 
 /// A call that ended.
@@ -108,6 +140,13 @@ impl Git {
             .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(access) = &self.access {
+            let settings = access.settings();
+            command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+            for (index, (key, value)) in settings.into_iter().enumerate() {
+                command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
+            }
+        }
         command
     }
 

@@ -33,7 +33,7 @@ impl Mirror {
         let folder = std::path::absolute(folder).map_err(|why| GitError::system(shown(folder), &why))?;
         let (home, dir) = (folder.join("home"), folder.join("repository.git"));
         fs::create_dir_all(&home).map_err(|why| GitError::system(shown(&home), &why))?;
-        let git = Git { path: path.to_owned(), home, dir, limit: CALL, most: MOST };
+        let git = Git { path: path.to_owned(), home, dir, limit: CALL, most: MOST, access: None };
         if !git.dir.join("HEAD").exists() {
             git.run(&["init", "--quiet", "--bare", "--template=", "--initial-branch=zephyr-ab"])?;
         }
@@ -62,10 +62,9 @@ impl Mirror {
     /// # Errors
     /// The source is no repository, cannot be reached, or git refuses to read it.
     pub fn fetch(&self, source: &Source) -> Result<(), GitError> {
-        let argument = source.argument();
-        self.fetch_specs(&argument, &REFSPECS.map(OsStr::new))?.success("fetch")?;
+        self.fetch_specs(source, &REFSPECS.map(OsStr::new))?.success("fetch")?;
         let head = "refs/zephyr-ab/head";
-        let ended = self.fetch_specs(&argument, &[OsStr::new("+HEAD:refs/zephyr-ab/head")])?;
+        let ended = self.fetch_specs(source, &[OsStr::new("+HEAD:refs/zephyr-ab/head")])?;
         if ended.code != Some(0) && ended.said.contains("couldn't find remote ref HEAD") {
             // A repository whose current branch has no commit yet.
             return Ok(());
@@ -81,15 +80,32 @@ impl Mirror {
     /// # Errors
     /// The source does not have it or does not give it.
     pub fn fetch_commit(&self, source: &Source, commit: &CommitSha) -> Result<(), GitError> {
-        self.fetch_specs(&source.argument(), &[OsStr::new(commit.as_str())])?.success("fetch").map(drop)
+        self.fetch_specs(source, &[OsStr::new(commit.as_str())])?.success("fetch").map(drop)
     }
 
-    fn fetch_specs(&self, source: &OsString, specs: &[&OsStr]) -> Result<super::command::Ended<Vec<u8>>, GitError> {
-        let git = Git { limit: FETCH.min(self.git.limit * 15), ..self.git.clone() };
+    /// Fetches the head of a pull request and the branch that it is to be merged into, with their whole history, and
+    /// returns both commits. The branch is a name from outside.
+    ///
+    /// # Errors
+    /// A name that no branch can have, or the source does not have one of them, or cannot be reached.
+    pub fn fetch_pull(&self, source: &Source, number: u64, base: &str) -> Result<(CommitSha, CommitSha), GitError> {
+        check_branch(base)?;
+        let (head_ref, base_ref) =
+            (format!("refs/zephyr-ab/pull/{number}/head"), format!("refs/zephyr-ab/pull/{number}/base"));
+        let specs = [format!("+refs/pull/{number}/head:{head_ref}"), format!("+refs/heads/{base}:{base_ref}")];
+        let specs: Vec<&OsStr> = specs.iter().map(OsStr::new).collect();
+        self.fetch_specs(source, &specs)?.success("fetch")?;
+        Ok((self.resolve(&head_ref)?, self.resolve(&base_ref)?))
+    }
+
+    fn fetch_specs(&self, source: &Source, specs: &[&OsStr]) -> Result<super::command::Ended<Vec<u8>>, GitError> {
+        let limit = FETCH.min(self.git.limit * 15);
+        let git = Git { limit, access: source.access().cloned(), ..self.git.clone() };
+        let argument: OsString = source.argument();
         let flags = ["fetch", "--quiet", "--no-tags", "--prune", "--force", "--update-shallow"];
         let more = ["--no-auto-maintenance", "--no-write-fetch-head", "--no-recurse-submodules", "--end-of-options"];
         let mut args: Vec<&OsStr> = flags.iter().chain(&more).map(OsStr::new).collect();
-        args.push(source);
+        args.push(&argument);
         args.extend(specs);
         git.call(&args, &[])
     }
@@ -132,5 +148,40 @@ impl Mirror {
         let near = listed.lines().map(|known| (strsim::jaro_winkler(name, known), known));
         let best = near.filter(|(score, _)| *score >= 0.8).max_by(|one, other| one.0.total_cmp(&other.0));
         Ok(best.map(|(_, known)| plain(known.as_bytes(), 60)))
+    }
+}
+
+/// Refuses what git would not take as the name of a branch, or would take as something else (git-check-ref-format).
+fn check_branch(name: &str) -> Result<(), GitError> {
+    let bad = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+    let part = |part: &str| part.is_empty() || part.starts_with('.') || part.to_lowercase().ends_with(".lock");
+    if name.starts_with('-')
+        || name.len() > 500
+        || name == "@"
+        || name.contains("..")
+        || name.contains("@{")
+        || name.ends_with('.')
+        || name.chars().any(bad)
+        || name.split('/').any(part)
+    {
+        return Err(GitError::Name { found: plain(name.as_bytes(), 60), why: "is no name of a branch" });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches() {
+        for good in ["main", "feature/x", "release-2.0", "a.b", "ä", "main@2"] {
+            assert_eq!(check_branch(good), Ok(()), "{good}");
+        }
+        let bad =
+            ["", "-x", "a..b", "a b", "a:b", "a*", "a?", "[a", "a~1", "a^", "a\\b", "@", "a@{1}", "a.", ".a", "a/.b"];
+        for bad in bad.into_iter().chain(["a//b", "/a", "a/", "a.lock", "a.lock/b", "a\nb", "main:refs/heads/x"]) {
+            assert!(check_branch(bad).is_err(), "{bad:?}");
+        }
     }
 }

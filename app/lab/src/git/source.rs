@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::GitError;
+use super::command::Access;
 use super::error::plain;
 
 /// A repository to fetch from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source(Place);
+#[derive(Clone, Debug)]
+pub struct Source(Place, Option<Access>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
@@ -29,7 +30,7 @@ impl Source {
                 || (dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir())
         };
         match absolute.ancestors().find(is_repository) {
-            Some(found) => Ok(Self(Place::Folder(found.to_owned()))),
+            Some(found) => Ok(Self(Place::Folder(found.to_owned()), None)),
             None => Err(GitError::Source { found: shown(dir), why: "neither it nor a folder above it is one" }),
         }
     }
@@ -49,9 +50,31 @@ impl Source {
             return refused(scheme, "it has a user name or a password");
         }
         match scheme {
-            "https" | "file" if !rest.starts_with('-') && !rest.is_empty() => Ok(Self(Place::Url(text.to_owned()))),
+            "https" | "file" if !rest.starts_with('-') && !rest.is_empty() => {
+                Ok(Self(Place::Url(text.to_owned()), None))
+            }
             _ => refused(text, "its scheme is not used"),
         }
+    }
+
+    /// A URL of a forge, reached with this value of the header `Authorization`. As [`Self::url`]; `http://` on this machine
+    /// is allowed as well.
+    ///
+    /// # Errors
+    /// What is wrong with it. The header is never in it.
+    pub fn forge(text: &str, authorization: Option<String>) -> Result<Self, GitError> {
+        let refused = |why| Err(GitError::Source { found: "the header for it".to_owned(), why });
+        if authorization.as_ref().is_some_and(|value| value.chars().any(|c| c.is_control() || !c.is_ascii())) {
+            return refused("it has control characters");
+        }
+        let local = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"].iter().any(|own| text.starts_with(own));
+        let checked = if local { Self::url(&text.replacen("http", "https", 1))? } else { Self::url(text)? };
+        let Place::Url(_) = checked.0 else { return refused("it is no URL") };
+        Ok(Self(Place::Url(text.to_owned()), Some(Access { plain: local, authorization })))
+    }
+
+    pub(crate) fn access(&self) -> Option<&Access> {
+        self.1.as_ref()
     }
 
     /// A folder, where the text has no `://`, or a URL.
@@ -116,6 +139,22 @@ mod tests {
             let error = Source::of(bad).unwrap_err().to_string();
             assert!(!error.contains("secret") && !error.contains("token"), "{error}");
         }
+    }
+
+    #[test]
+    fn forges() {
+        let secret = || Some("Basic c2VjcmV0".to_owned());
+        for good in ["https://github.com/o/n.git", "http://127.0.0.1:8900/o/n.git", "http://localhost:1/o/n.git"] {
+            let source = Source::forge(good, secret()).unwrap();
+            assert!(!format!("{source:?}").contains("c2VjcmV0"), "{source:?}");
+        }
+        for bad in
+            ["http://github.com/o/n.git", "http://127.0.0.1.evil:1/x", "ssh://github.com/o/n", "http://127.0.0.1:@x/y"]
+        {
+            let error = Source::forge(bad, secret()).unwrap_err().to_string();
+            assert!(!error.contains("c2VjcmV0"), "{error}");
+        }
+        assert!(Source::forge("https://github.com/o/n.git", Some("a\nb".to_owned())).is_err());
     }
 
     #[test]

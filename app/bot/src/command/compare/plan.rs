@@ -131,7 +131,7 @@ pub(super) fn prepare(
         runs_on: RunsOn::Cluster(connection),
         bundler,
         mirror,
-        _holds: holds,
+        _holds: Some(holds),
     };
     Ok((prepared, lab))
 }

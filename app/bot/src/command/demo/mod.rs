@@ -78,7 +78,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let suite = suite::load(&SuiteRef::Name("demo".to_owned()), None).map_err(anyhow::Error::from)?;
     let options = Options { rounds: args.once.then_some(Rounds::Exactly(1)), ..Options::default() };
     let folder = repository.folder().display().to_string();
-    let commits = Commits { repo: &folder, base: Some("main"), head: args.branch.name() };
+    let commits = Commits { repo: &folder, base: Some("main"), head: args.branch.name(), pinned: None };
     let prepared = prepare(&suite, &options, &commits, &Known::default(), world)?;
     announce(&prepared, world)?;
     let out: PathBuf = place.join("evidence");

@@ -81,7 +81,7 @@ fn skip(report: &mut Report<'_, '_>, links: &[&'static str], earlier: &str) {
 
 /// The plan of `run` for one commit against itself: the job of the control is what runs.
 fn plan(report: &Report<'_, '_>, asked: &Asked, args: &Args) -> Result<Prepared, Failure> {
-    let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at };
+    let commits = Commits { repo: &args.repo, base: Some(&args.at), head: &args.at, pinned: None };
     let known = Known { calibration: None, config: args.config.as_deref() };
     let mut prepared = prepare(&asked.suite, &asked.options, &commits, &known, report.world)?;
     prepared.plan.limit_ms = args.limit.0;

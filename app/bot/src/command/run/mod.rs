@@ -21,7 +21,7 @@ pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
 pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
-pub use plan::{Commits, Known, Prepared, prepare};
+pub use plan::{Commits, Known, Pinned, Prepared, continues as prepare_more, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
 
 use crate::cli::World;
@@ -105,8 +105,12 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref())
         .map_err(|e| Failure::Usage(e.to_string()))?;
     let options = request.options().map_err(|e| Failure::Usage(e.to_string()))?;
-    let commits =
-        Commits { repo: &args.repo, base: args.base.as_deref(), head: args.head.as_deref().unwrap_or("HEAD") };
+    let commits = Commits {
+        repo: &args.repo,
+        base: args.base.as_deref(),
+        head: args.head.as_deref().unwrap_or("HEAD"),
+        pinned: None,
+    };
     let known = Known { calibration: args.calibration.as_deref(), config: args.config.as_deref() };
     let prepared = match &args.continues {
         None => prepare(&suite, &options, &commits, &known, world)?,

@@ -11,6 +11,7 @@ use domain::ids::{CommitSha, Digest, RunId};
 use domain::machine::timing::Late;
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Clock, How};
+use domain::pull::FromPull;
 use domain::request::{Options, Rounds};
 use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::bundle::Bundler;
@@ -34,6 +35,27 @@ pub struct Commits<'a> {
     pub base: Option<&'a str>,
     /// What is compared with it.
     pub head: &'a str,
+    /// Where a pull request names them.
+    pub pinned: Option<&'a Pinned>,
+}
+
+/// Commits that a pull request names, in a mirror that is kept.
+#[derive(Clone, Debug)]
+pub struct Pinned {
+    /// The mirror, which has them.
+    pub mirror: Mirror,
+    /// The repository as people know it.
+    pub repository: String,
+    /// The pull request.
+    pub pull: FromPull,
+    /// The run that is planned.
+    pub run: RunId,
+    /// The head.
+    pub head: CommitSha,
+    /// The newest commit of the branch that it is to be merged into.
+    pub base: CommitSha,
+    /// The finished folder of the run that is continued.
+    pub continues: Option<std::path::PathBuf>,
 }
 
 /// Files that a plan is made with.
@@ -70,8 +92,8 @@ pub struct Prepared {
     pub bundler: Arc<Bundler>,
     /// The mirror of the repository.
     pub mirror: Mirror,
-    /// The folder that holds the mirror, removed when this is dropped.
-    pub(in crate::command) _holds: Scratch,
+    /// The folder that holds the mirror where that is not kept, removed when this is dropped.
+    pub(in crate::command) _holds: Option<Scratch>,
 }
 
 /// Names of branches that a head is usually merged into.
@@ -102,21 +124,32 @@ pub fn prepare(
     }
     let runs_on = RunsOn::of(suite, known.config, world)?;
     runs_on.complete(&mut resolved);
-    let (mirror, holds) = mirror(commits.repo, world)?;
+    let (mirror, holds) = mirror(commits, world)?;
     let mut found = find(suite, &mirror, commits, options, &resolved)?;
     let now = world.machine.clock.now();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
     let noise = Noise::of(suite, &resolved, &fingerprint, known.calibration, world)?;
     let looks = resolved.looks(noise.calibrated.grade, noise.rows);
     let hints = hints(&looks, noise.calibrated.grade);
-    let mut notes = vec!["a ledger of its own: repeating it does not correct for the repetitions".to_owned()];
+    let mut notes = Vec::new();
+    if commits.pinned.is_none() {
+        notes.push("a ledger of its own: repeating it does not correct for the repetitions".to_owned());
+    }
     notes.extend(noise.unfit);
     let steps = Roles::of(suite, &resolved, &mut found, &mirror, noise.host.as_deref())?;
     notes.append(&mut found.notes);
     let bundler = Arc::new(Bundler::new(mirror.clone()));
     notes.extend(steps.try_bundles(&found.arms, &bundler)?);
-    let run = RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?;
-    let ledger = ledger(&run, &found.trees, &fingerprint);
+    let run = match commits.pinned {
+        Some(pinned) => pinned.run.clone(),
+        None => RunId::new(now.seconds(), world.machine.random).map_err(anyhow::Error::from)?,
+    };
+    let whose = match commits.pinned {
+        Some(Pinned { pull, .. }) => format!("pull {} {}", pull.repo, pull.number),
+        // Without a registry, every invocation is a ledger of its own.
+        None => run.to_string(),
+    };
+    let ledger = ledger(&whose, &found.trees, &fingerprint);
     let plan = Plan {
         schema: PLAN_SCHEMA,
         run,
@@ -167,7 +200,7 @@ pub fn prepare(
 ///
 /// # Errors
 /// [`Failure::Usage`] where the folder is no finished comparison, or the suite has changed since.
-pub(super) fn continues(
+pub fn continues(
     suite: &Suite,
     options: &Options,
     commits: &Commits<'_>,
@@ -211,11 +244,14 @@ pub(super) fn continues(
     if before.suite_digest != suite.digest {
         return Err(usage(format!("{}: the suite has changed since that run", folder.display())));
     }
-    let (mirror, holds) = mirror(commits.repo, world)?;
+    let (mirror, holds) = mirror(commits, world)?;
     for commit in before.roles().iter().filter_map(|role| before.arms.commit(role)) {
         mirror.resolve(commit.as_str()).map_err(usage)?;
     }
-    let run = RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?;
+    let run = match commits.pinned {
+        Some(pinned) => pinned.run.clone(),
+        None => RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?,
+    };
     let plan = Plan {
         run,
         looks: vec![u64::from(rounds) + u64::from(more)],
@@ -252,12 +288,15 @@ fn continuation(folder: &Path, run: &RunId) -> Option<String> {
     })
 }
 
-/// A mirror of the repository in a temporary folder.
-fn mirror(repo: &str, world: &World<'_>) -> Result<(Mirror, Scratch), Failure> {
-    let source = Source::of(repo).map_err(usage)?;
+/// A mirror of the repository: the one that is kept, or one in a temporary folder.
+fn mirror(commits: &Commits<'_>, world: &World<'_>) -> Result<(Mirror, Option<Scratch>), Failure> {
+    if let Some(pinned) = commits.pinned {
+        return Ok((pinned.mirror.clone(), None));
+    }
+    let source = Source::of(commits.repo).map_err(usage)?;
     let (mirror, holds) = empty_mirror(world)?;
     mirror.fetch(&source).map_err(anyhow::Error::from)?;
-    Ok((mirror, holds))
+    Ok((mirror, Some(holds)))
 }
 
 /// A mirror of nothing in a temporary folder.
@@ -285,7 +324,10 @@ fn find(
     options: &Options,
     resolved: &Resolved,
 ) -> Result<Found, Failure> {
-    let head = mirror.resolve(commits.head).map_err(usage)?;
+    let head = match commits.pinned {
+        Some(pinned) => pinned.head.clone(),
+        None => mirror.resolve(commits.head).map_err(usage)?,
+    };
     if let Some(sha) = &options.sha
         && !head.as_str().starts_with(sha.as_str())
     {
@@ -330,7 +372,10 @@ fn find(
         contexts.insert(role.to_string(), context(mirror, commit)?);
     }
     let origin = Origin {
-        repository: Source::of(commits.repo).map_err(usage)?.name(),
+        repository: match commits.pinned {
+            Some(pinned) => pinned.repository.clone(),
+            None => Source::of(commits.repo).map_err(usage)?.name(),
+        },
         base: name.to_owned(),
         head: commits.head.to_owned(),
         merge_bases,
@@ -339,13 +384,16 @@ fn find(
         changed_paths: changed.len() as u64,
         unknown_commits: Vec::new(),
         ran: BTreeMap::new(),
-        pull: None,
+        pull: commits.pinned.map(|pinned| pinned.pull.clone()),
     };
     Ok(Found { arms, origin, trees, contexts, notes })
 }
 
 /// The base and the name that it goes by.
 fn base<'a>(mirror: &Mirror, commits: &Commits<'a>) -> Result<(&'a str, CommitSha), Failure> {
+    if let (Some(pinned), Some(name)) = (commits.pinned, commits.base) {
+        return Ok((name, pinned.base.clone()));
+    }
     match commits.base {
         Some(name) => Ok((name, mirror.resolve(name).map_err(usage)?)),
         None => USUAL_BASES
@@ -389,9 +437,9 @@ pub(in crate::command) fn late(suite: &Suite) -> Option<Late> {
     Some(Late { every_ms: late.every.0, times: late.times, factor_percent })
 }
 
-/// Without a registry, every invocation is a ledger of its own.
-fn ledger(run: &RunId, trees: &BTreeMap<String, String>, fingerprint: &Digest) -> Digest {
+/// What all looks at these trees under this workload are counted under.
+fn ledger(whose: &str, trees: &BTreeMap<String, String>, fingerprint: &Digest) -> Digest {
     let trees: Vec<String> = trees.iter().map(|(role, tree)| format!("{role}={tree}")).collect();
-    let text = format!("{run}\n{}\n{}\n", fingerprint.as_str(), trees.join("\n"));
+    let text = format!("{whose}\n{}\n{}\n", fingerprint.as_str(), trees.join("\n"));
     Digest::of(text.as_bytes())
 }

@@ -1,0 +1,16 @@
+//! `zephyr-ab serve`: everything that makes deliveries into verdict comments.
+//!
+//! [`payload`] reads what a delivery tells, [`inbox`] handles one after the other, [`planner`] makes the plan of what was
+//! asked for, [`labs`] finds the backend of a run again after a restart, [`sweep`] fetches deliveries that never arrived,
+//! and [`run`] has all of it go on until it is told to stop. The machines and what follows from them are in `engine`.
+
+pub mod inbox;
+pub mod labs;
+pub mod payload;
+pub mod planner;
+pub mod run;
+pub mod shared;
+pub mod sweep;
+
+pub use run::{Parts, serve};
+pub use shared::Shared;

@@ -1,0 +1,410 @@
+//! Handles deliveries, one after the other.
+//!
+//! Everything that has to be asked is asked first; then one transaction writes down that the delivery is handled together
+//! with everything that follows. What cannot be asked now puts the delivery off, and nothing is lost.
+
+use domain::command::{Command, CommandError, VerbKind, help, refusal};
+use domain::ids::RunId;
+use domain::ports::desk::{AuditLine, OpenDelivery, Settle};
+use domain::ports::forge::{Account, ForgeError, Permission, Pull, PullId, Reaction};
+use domain::ports::{Clock, Desk, Forge, Lab, Planner};
+use domain::pull::{Asked, Denied, Event, PullState, Who, head_meant, may};
+use domain::time::{MINUTE, Ms, SECOND};
+use domain::view::Answer;
+use engine::EngineError;
+use engine::service::{Archive, Service, answers};
+use sha2::{Digest as _, Sha256};
+use suite::Suite;
+
+use super::payload::{Comment, Happened, Told, read};
+use super::shared::Shared;
+use crate::command::parse;
+
+/// The version of what is made of deliveries. Raised when older deliveries are to be handled again.
+pub const HANDLER: u32 = 1;
+/// Longest time until a delivery that could not be handled is tried again, milliseconds.
+const LONGEST_WAIT: u64 = 10 * MINUTE;
+
+/// What handling a delivery came to.
+enum Handled {
+    /// Events for a pull request, what is written down with them, and what came of it in words.
+    Events(PullId, Vec<Event>, Box<Settle>, String),
+    /// Nothing happens: why.
+    Nothing(Box<Settle>, String),
+}
+
+/// It has to wait.
+struct Wait {
+    until: Ms,
+    why: String,
+}
+
+/// Why a delivery was not handled.
+enum Stopped {
+    Wait(Wait),
+    Engine(EngineError),
+}
+
+impl From<EngineError> for Stopped {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// What a command leads to.
+struct Reaching {
+    events: Vec<Event>,
+    answer: Option<Answer>,
+    audit: (&'static str, String),
+}
+
+/// Handles everything that is open and due. Returns how much that was.
+///
+/// # Errors
+/// A failing store, or something stored that cannot be read.
+pub async fn handle<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    shared: &Shared,
+    now: Ms,
+) -> Result<usize, EngineError>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let open = service.desk().open_deliveries(HANDLER, now, 32).await?;
+    let count = open.len();
+    for delivery in open {
+        one(service, shared, &delivery, now).await?;
+    }
+    Ok(count)
+}
+
+async fn one<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    shared: &Shared,
+    open: &OpenDelivery,
+    now: Ms,
+) -> Result<(), EngineError>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let delivery = &open.delivery;
+    let handled = match read(&delivery.event, &delivery.payload) {
+        Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
+        Told::Repo(repo) => {
+            let settle = Settle { repos: vec![repo], ..Settle::default() };
+            Ok(Handled::Nothing(Box::new(settle), "a repository changed".to_owned()))
+        }
+        Told::Pull { id, push } => looked(service, id, push, now).await,
+        Told::Comment(comment) => commented(service, shared, &comment, now).await,
+    };
+    let (done, outcome) = match handled {
+        Ok(Handled::Events(id, events, mut settle, outcome)) => {
+            settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
+            settle.repos.push(id.repo.clone());
+            let applied = service.apply(&id, &events, &settle).await?;
+            (applied.is_some(), outcome)
+        }
+        Ok(Handled::Nothing(mut settle, outcome)) => {
+            settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
+            settle.at = now;
+            service.desk().settle(*settle).await?;
+            (true, outcome)
+        }
+        Err(Stopped::Wait(wait)) => {
+            service.desk().defer_delivery(&delivery.guid, wait.until).await?;
+            (false, format!("put off: {}", wait.why))
+        }
+        Err(Stopped::Engine(error)) => return Err(error),
+    };
+    tracing::info!(guid = delivery.guid, event = delivery.event, done, outcome, "delivery");
+    Ok(())
+}
+
+/// What the forge says, or that the delivery has to wait, or words for why nothing can be done.
+fn asked<T>(answer: Result<T, ForgeError>, now: Ms) -> Result<Result<T, String>, Stopped> {
+    let wait = |until, why| Err(Stopped::Wait(Wait { until, why }));
+    match answer {
+        Ok(value) => Ok(Ok(value)),
+        Err(ForgeError::Unavailable(why)) => wait(now.plus(5 * SECOND), why),
+        Err(ForgeError::Limited { until, why }) => wait(until.min(now.plus(LONGEST_WAIT)), why),
+        Err(error) => {
+            tracing::warn!(%error, "the forge does not answer this");
+            Ok(Err(error.to_string()))
+        }
+    }
+}
+
+/// A pull request is to be looked at. One that nobody ever asked for anything on is not: only its pushes are remembered,
+/// because a command may have been written before them.
+async fn looked<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    id: PullId,
+    push: Option<domain::pull::Push>,
+    now: Ms,
+) -> Result<Handled, Stopped>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let state = state(service, &id).await?;
+    let mut events: Vec<Event> = push.into_iter().map(Event::Pushed).collect();
+    if state.is_some_and(|state| !state.shown.is_empty()) {
+        match asked(service.forge.pull(&id).await, now)? {
+            Ok(pull) => events.push(Event::Observed(Box::new(pull), now)),
+            Err(why) => return Ok(Handled::Events(id, events, Box::default(), why)),
+        }
+    }
+    if events.is_empty() {
+        return Ok(Handled::Nothing(Box::default(), "nobody asked for anything here".to_owned()));
+    }
+    Ok(Handled::Events(id, events, Box::default(), "looked at".to_owned()))
+}
+
+async fn state<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    id: &PullId,
+) -> Result<Option<PullState>, EngineError>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let subject = service.desk().read(&id.key()).await?;
+    Ok(subject.map(|subject| PullState::from_json(&subject.state)).transpose()?)
+}
+
+fn actor(account: &Account) -> String {
+    format!("github:{} {}", account.id, account.login)
+}
+
+async fn commented<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    shared: &Shared,
+    comment: &Comment,
+    now: Ms,
+) -> Result<Handled, Stopped>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let nothing = |why: &str| Ok(Handled::Nothing(Box::default(), why.to_owned()));
+    if comment.bot {
+        return nothing("a program's comment");
+    }
+    let suites: Vec<Suite> = shared.suites.values().cloned().collect();
+    let understood = parse::understand(&comment.body, &suites);
+    if matches!(understood, Ok(None)) {
+        return nothing("no command");
+    }
+    let audit = |action: &str, detail: String| AuditLine {
+        at: now,
+        actor: actor(&comment.sender),
+        action: action.to_owned(),
+        subject: comment.pull.key(),
+        detail,
+    };
+    if comment.happened != Happened::Created {
+        // A command counts as it was written first: whoever edits it need not be who wrote it.
+        let line = audit("ignored", format!("comment {} was edited or deleted and holds a command", comment.id));
+        let settle = Settle { audit: vec![line], ..Settle::default() };
+        return Ok(Handled::Nothing(Box::new(settle), "an edited or deleted command".to_owned()));
+    }
+    let author = comment.author.clone().unwrap_or_else(|| comment.sender.clone());
+    let reaching = match understood {
+        Ok(Some(command)) => match commanded(service, shared, comment, &author, &command, now).await? {
+            Ok(reaching) => reaching,
+            Err(why) => {
+                let settle = Settle { audit: vec![audit("failed", why.clone())], ..Settle::default() };
+                return Ok(Handled::Nothing(Box::new(settle), why));
+            }
+        },
+        Ok(None) => return nothing("no command"),
+        Err(error) => not_understood(comment, &error),
+    };
+    let mut settle = Settle { audit: vec![audit(reaching.audit.0, reaching.audit.1.clone())], ..Settle::default() };
+    if let Some(answer) = &reaching.answer {
+        settle.wants.push(service.reply(&comment.pull, answer, now)?);
+    }
+    let outcome = format!("{}: {}", reaching.audit.0, reaching.audit.1);
+    Ok(Handled::Events(comment.pull.clone(), reaching.events, Box::new(settle), outcome))
+}
+
+fn reacted(comment: &Comment, with: Reaction) -> Event {
+    Event::Answered { comment: comment.id, with }
+}
+
+fn not_understood(comment: &Comment, error: &CommandError) -> Reaching {
+    Reaching {
+        events: vec![reacted(comment, Reaction::Confused)],
+        answer: Some(refusal(error)),
+        audit: ("refused", format!("{}: {error}", error.code.as_str())),
+    }
+}
+
+fn refused(comment: &Comment, answer: Answer, why: String) -> Reaching {
+    Reaching { events: vec![reacted(comment, Reaction::Confused)], answer: Some(answer), audit: ("denied", why) }
+}
+
+/// Who may use a verb.
+fn who(command: &Command) -> Who {
+    match command.verb.who {
+        domain::command::Who::Anyone => Who::Anyone,
+        domain::command::Who::Read => Who::Read,
+        domain::command::Who::Write => Who::Write,
+        domain::command::Who::RequesterOrWrite => Who::RequesterOrWrite,
+    }
+}
+
+async fn commanded<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    shared: &Shared,
+    comment: &Comment,
+    author: &Account,
+    command: &Command,
+    now: Ms,
+) -> Result<Result<Reaching, String>, Stopped>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let verb = command.verb;
+    let suite = command.suite.as_ref().map(ToString::to_string);
+    if !shared.serves(&comment.pull.repo.name) {
+        let answer = answers::not_served(&comment.pull.repo.name);
+        return Ok(Ok(refused(comment, answer, "the repository is not served".to_owned())));
+    }
+    if !verb.built {
+        let answer = answers::not_built(verb.name);
+        return Ok(Ok(refused(comment, answer, format!("{} is not built", verb.name))));
+    }
+    let state = state(service, &comment.pull).await?;
+    let running = state.as_ref().and_then(PullState::running);
+    let requester = running.is_some_and(|shown| shown.asked.by.id == author.id);
+    let needed = who(command);
+    let permission = match needed {
+        Who::Anyone => Permission::None,
+        Who::RequesterOrWrite if requester => Permission::None,
+        _ => match asked(service.forge.permission(&comment.pull.repo, author).await, now)? {
+            Ok(permission) => permission,
+            Err(why) => return Ok(Err(why)),
+        },
+    };
+    if let Err(denied) = may(needed, permission, requester, &author.login) {
+        let why = denied.to_string();
+        return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
+    }
+    let seen = |answer| Reaching {
+        events: vec![reacted(comment, Reaction::Eyes)],
+        answer: Some(answer),
+        audit: (verb.name, suite.clone().unwrap_or_default()),
+    };
+    Ok(Ok(match (verb.kind, &suite) {
+        (VerbKind::Help, _) => {
+            let suites: Vec<Suite> = shared.suites.values().cloned().collect();
+            seen(help(&parse::known(&suites)))
+        }
+        (VerbKind::Status, _) => seen(service.status(&comment.pull, suite.as_deref()).await?),
+        (VerbKind::Cancel, Some(suite)) => Reaching {
+            events: vec![Event::Cancel { suite: suite.clone(), by: author.login.clone(), comment: comment.id }],
+            answer: None,
+            audit: ("cancel", suite.clone()),
+        },
+        (VerbKind::Confirm, Some(suite)) => Reaching {
+            events: vec![Event::Confirm {
+                suite: suite.clone(),
+                digest: command.digest.clone(),
+                comment: comment.id,
+            }],
+            answer: None,
+            audit: ("confirm", suite.clone()),
+        },
+        (VerbKind::Run, Some(suite)) => {
+            let pull = match asked(service.forge.pull(&comment.pull).await, now)? {
+                Ok(pull) => pull,
+                Err(why) => return Ok(Err(why)),
+            };
+            let pushes = state.as_ref().map(|state| state.pushes.clone()).unwrap_or_default();
+            run(comment, author, command, suite, pull, &pushes, now)
+        }
+        _ => refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name)),
+    }))
+}
+
+fn run(
+    comment: &Comment,
+    author: &Account,
+    command: &Command,
+    suite: &str,
+    pull: Pull,
+    pushes: &[domain::pull::Push],
+    now: Ms,
+) -> Reaching {
+    let pairs = command.request.pairs.clone();
+    let named = pairs.iter().find(|(key, _)| key == "sha").map(|(_, value)| value.clone());
+    let head = match head_meant(&pull, named.as_deref(), pushes, comment.written) {
+        Ok(head) => head,
+        Err(denied) => {
+            let line = answers::without_sha(suite, &pairs);
+            let mut reaching = refused(comment, answers::denied(&denied, &line), denied.to_string());
+            if !matches!(denied, Denied::Permission { .. }) {
+                reaching.events.insert(0, Event::Observed(Box::new(pull), now));
+            }
+            return reaching;
+        }
+    };
+    let Some(run) = run_id(comment) else {
+        return refused(comment, answers::not_built("this comment"), "the comment has no time".to_owned());
+    };
+    let asked = Asked {
+        run,
+        pull: pull.id.clone(),
+        suite: suite.to_owned(),
+        pairs,
+        head: head.clone(),
+        base_ref: pull.base_ref.clone(),
+        base: pull.base.clone(),
+        fork: pull.is_fork(),
+        by: author.clone(),
+        comment: comment.id,
+        at: now,
+        continues: None,
+    };
+    Reaching {
+        audit: ("run", format!("{suite} at {head}")),
+        events: vec![Event::Observed(Box::new(pull), now), Event::Ask(Box::new(asked))],
+        answer: None,
+    }
+}
+
+/// The id of the run that a comment asks for: it follows from the comment, so that handling it twice makes one run.
+fn run_id(comment: &Comment) -> Option<RunId> {
+    let text = format!("{}:{}:{}", comment.pull.repo.id, comment.pull.number, comment.id);
+    let digest = Sha256::digest(text.as_bytes());
+    let random = digest.iter().take(4).fold(0u32, |all, byte| all << 8 | u32::from(*byte));
+    RunId::new(comment.written.seconds(), random).ok()
+}

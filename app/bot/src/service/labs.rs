@@ -1,0 +1,167 @@
+//! The backends of a service: each run has one, and it is found again after a restart.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context as _;
+use domain::arms::Role;
+use domain::ids::{JobId, RunId};
+use domain::plan::Plan;
+use domain::ports::{Cause, Collected, Desk, End, JobState, Lab, Submitted, Unreachable};
+use domain::rounds::TrialName;
+use lab::bundle::Bundler;
+use lab::git::Mirror;
+use lab::iris::IrisLab;
+use lab::local::{LocalLab, Settings};
+use suite::Backend;
+
+use super::shared::Shared;
+use crate::cluster::connect;
+use crate::command::run::{SUPERVISE, runtime};
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Where the trials of a run run.
+#[derive(Clone)]
+enum Place {
+    Here(Arc<LocalLab>),
+    Cluster(Arc<IrisLab>),
+}
+
+#[derive(Default)]
+struct Known {
+    runs: BTreeMap<RunId, Place>,
+    here: BTreeMap<u64, Arc<LocalLab>>,
+    clusters: BTreeMap<(String, u64), Arc<IrisLab>>,
+}
+
+/// The backends of a service.
+pub struct Labs<D> {
+    shared: Shared,
+    desk: D,
+    known: Mutex<Known>,
+}
+
+/// Whether somebody else than the service can have ended a trial of this machine.
+const GONE: &str = "it ended with the process that ran it";
+
+impl<D: Desk + Clone> Labs<D> {
+    /// Without any yet.
+    pub fn new(shared: Shared, desk: D) -> Self {
+        Self { shared, desk, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn of_plan(&self, plan: &Plan) -> Result<Place, Unreachable> {
+        if let Some(place) = self.known().runs.get(&plan.run) {
+            return Ok(place.clone());
+        }
+        let place = self.open(plan).await.map_err(|failure| Unreachable(failure.to_string()))?;
+        self.known().runs.insert(plan.run.clone(), place.clone());
+        Ok(place)
+    }
+
+    async fn of_job(&self, job: &JobId) -> Result<Place, Unreachable> {
+        let trial: Result<TrialName, _> = job.root_name().parse();
+        let trial = trial.map_err(|why| Unreachable(format!("{job} is no job of a run: {why}")))?;
+        if let Some(place) = self.known().runs.get(&trial.run) {
+            return Ok(place.clone());
+        }
+        let subject = self.desk.read(&format!("run:{}", trial.run)).await.map_err(|why| Unreachable(why.to_string()))?;
+        let subject = subject.ok_or_else(|| Unreachable(format!("there is no run {}", trial.run)))?;
+        let plan: Plan = serde_json::from_str(&subject.body).map_err(|why| Unreachable(why.to_string()))?;
+        self.of_plan(&plan).await
+    }
+
+    async fn open(&self, plan: &Plan) -> Result<Place, Failure> {
+        let repo = plan.origin.pull.as_ref().map(|pull| pull.repo).context("the run is of no pull request")?;
+        let suite = self.shared.suites.get(plan.suite.as_str());
+        let suite = suite.with_context(|| format!("the suite {} is not offered any more", plan.suite))?;
+        let machine = &self.shared.machine;
+        let mirror = Mirror::open(&self.shared.mirror(repo), &machine.path).map_err(anyhow::Error::from)?;
+        let Backend::Iris(cluster) = &suite.backend else {
+            let mut known = self.known();
+            if let Some(here) = known.here.get(&repo) {
+                return Ok(Place::Here(Arc::clone(here)));
+            }
+            let root = self.shared.scratch();
+            std::fs::create_dir_all(&root).with_context(|| root.display().to_string())?;
+            let supervisor = vec![machine.program.clone().into_os_string(), OsString::from(SUPERVISE)];
+            let path = machine.path.to_string_lossy().into_owned();
+            let here = LocalLab::open(Settings::new(root, mirror, supervisor, path)).map_err(anyhow::Error::from)?;
+            let here = Arc::new(here);
+            known.here.insert(repo, Arc::clone(&here));
+            return Ok(Place::Here(here));
+        };
+        let key = (cluster.launcher.cluster.clone(), repo);
+        if let Some(there) = self.known().clusters.get(&key) {
+            return Ok(Place::Cluster(Arc::clone(there)));
+        }
+        let (file, name) = (self.shared.file.clone(), key.0.clone());
+        let connect = move |world: &mut crate::world::World<'_>| {
+            let config = Config::load(file.as_deref())?;
+            runtime()?.block_on(connect(&config, &name, world))
+        };
+        let connection = self.shared.apart(connect).await?;
+        let there = Arc::new(connection.lab(Arc::new(Bundler::new(mirror))));
+        self.known().clusters.insert(key, Arc::clone(&there));
+        Ok(Place::Cluster(there))
+    }
+}
+
+impl<D: Desk + Clone> Lab for Labs<D> {
+    async fn submit(&self, plan: &Plan, trial: &TrialName, role: &Role) -> Submitted {
+        match self.of_plan(plan).await {
+            Ok(Place::Here(lab)) => lab.submit(plan, trial, role).await,
+            Ok(Place::Cluster(lab)) => lab.submit(plan, trial, role).await,
+            Err(why) => Submitted::NoAnswer(why.0),
+        }
+    }
+
+    async fn find(&self, plan: &Plan, trial: &TrialName) -> Result<Option<JobId>, Unreachable> {
+        match self.of_plan(plan).await? {
+            Place::Here(lab) => match lab.find(plan, trial).await? {
+                Some(job) => Ok(Some(job)),
+                // It was started, or is certain not to be: either way nothing of it lives, and asking says so.
+                None => Ok(format!("/local/{trial}").parse().ok()),
+            },
+            Place::Cluster(lab) => lab.find(plan, trial).await,
+        }
+    }
+
+    async fn poll(&self, job: &JobId) -> Result<JobState, Unreachable> {
+        match self.of_job(job).await? {
+            Place::Here(lab) => Ok(match lab.poll(job).await? {
+                JobState::Unknown => {
+                    JobState::Ended(End::Failed { cause: Cause::Infrastructure(GONE.to_owned()) })
+                }
+                state => state,
+            }),
+            Place::Cluster(lab) => lab.poll(job).await,
+        }
+    }
+
+    async fn collect(&self, plan: &Plan, trial: &TrialName, job: &JobId, probe: u32) -> Collected {
+        match self.of_plan(plan).await {
+            Ok(Place::Here(lab)) => lab.collect(plan, trial, job, probe).await,
+            Ok(Place::Cluster(lab)) => lab.collect(plan, trial, job, probe).await,
+            Err(why) => Collected::Unavailable(why.0),
+        }
+    }
+
+    async fn terminate(&self, job: &JobId) -> Result<(), Unreachable> {
+        match self.of_job(job).await? {
+            Place::Here(lab) => lab.terminate(job).await,
+            Place::Cluster(lab) => lab.terminate(job).await,
+        }
+    }
+
+    fn settles_at_once(&self, job: &JobId) -> bool {
+        let trial: Result<TrialName, _> = job.root_name().parse();
+        trial.is_ok_and(|trial| matches!(self.known().runs.get(&trial.run), Some(Place::Here(_))))
+    }
+}
