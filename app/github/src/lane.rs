@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn how_long_it_is_left_alone() {
         let lane = Lane::default();
-        let ours = |theirs: u64| theirs - 5000;
+        let ours = |theirs: u64| theirs.saturating_sub(5000);
         let mut unsaid = Vec::new();
         let mut now = 0;
         for _ in 0..8 {

@@ -72,7 +72,6 @@ pub(crate) struct Fake {
     pub(crate) permissions: BTreeMap<String, Value>,
     pub(crate) comments: BTreeMap<u64, Value>,
     pub(crate) checks: BTreeMap<u64, Value>,
-    pub(crate) hidden: Vec<Value>,
     /// Log of deliveries, newest first.
     pub(crate) log: Vec<Value>,
     pub(crate) tokens: BTreeSet<String>,
@@ -108,7 +107,6 @@ impl Fake {
             permissions: BTreeMap::new(),
             comments: BTreeMap::new(),
             checks: BTreeMap::new(),
-            hidden: vec![],
             log: vec![],
             tokens: BTreeSet::new(),
             drift: 0,
