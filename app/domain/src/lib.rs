@@ -5,8 +5,9 @@
 //! trial resolves alike. [`arms`] are what is compared, [`rounds`] in which order and under which job names, and
 //! [`case`] puts counted trials together for `stats::judge`. [`workload`] is what must be equal between arms
 //! ([`setting`] its values, [`bytesize`] its sizes) and [`comparability`] says whether it was. [`view`] is a run as
-//! readers see it. [`request`] is what somebody asks for in pairs of key and value, [`plan`] what is decided before a
-//! run starts, [`machine`] how run and trials move, [`pull`] how a pull request moves, and [`ports`] what the engine needs from the world. [`time`] is a
+//! readers see it. [`command`] is a line of a comment and [`request`] what it asks for in pairs of key and value,
+//! [`plan`] what is decided before a run starts, [`machine`] how run and trials move, [`pull`] how a pull request moves,
+//! and [`ports`] what the engine needs from the world. [`time`] is a
 //! point in time, [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
 
 pub mod arms;
@@ -14,6 +15,7 @@ pub mod assemble;
 pub mod bytesize;
 pub mod calibration;
 pub mod case;
+pub mod command;
 pub mod comparability;
 pub mod ids;
 pub mod machine;

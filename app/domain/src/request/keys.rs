@@ -13,6 +13,8 @@ pub struct Key {
     pub example: &'static str,
     /// Whether it may stand more than once.
     pub repeatable: bool,
+    /// Whether a comment may have it already; where it is not built it is refused by name.
+    pub built: bool,
 }
 
 /// Every key that is no parameter of a suite.
@@ -23,6 +25,7 @@ pub const KEYS: &[Key] = &[
         meaning: "the named point of the suite's parameters to start from",
         example: "preset=light",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "rounds",
@@ -30,6 +33,7 @@ pub const KEYS: &[Key] = &[
         meaning: "exactly so many rounds, judged once after the last; or so many more than there are",
         example: "rounds=5",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "priority",
@@ -37,6 +41,7 @@ pub const KEYS: &[Key] = &[
         meaning: "the priority that jobs ask for, in every arm",
         example: "priority=interactive",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "normalize",
@@ -44,6 +49,7 @@ pub const KEYS: &[Key] = &[
         meaning: "what times are divided by before they are compared",
         example: "normalize=item",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "harness",
@@ -51,6 +57,7 @@ pub const KEYS: &[Key] = &[
         meaning: "whose benchmark runs where the change alters it: the control's in both arms, each its own, or none",
         example: "harness=control",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "sha",
@@ -58,6 +65,7 @@ pub const KEYS: &[Key] = &[
         meaning: "the head that is meant; needed where the head comes from a fork",
         example: "sha=4f2a9c1",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "control",
@@ -65,6 +73,7 @@ pub const KEYS: &[Key] = &[
         meaning: "the control's commit, in place of the merge base",
         example: "control=4f2a9c1",
         repeatable: false,
+        built: true,
     },
     Key {
         name: "treatment",
@@ -72,6 +81,7 @@ pub const KEYS: &[Key] = &[
         meaning: "a treatment and what it declares to do differently; in place of the head as it is",
         example: "treatment=wide@head,pool_workers=96",
         repeatable: true,
+        built: true,
     },
 ];
 
