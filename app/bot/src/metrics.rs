@@ -159,7 +159,7 @@ impl Metrics {
         self.calls.get_or_create(&CallLabels { call, result }).inc();
     }
 
-    /// The numbers as OpenMetrics.
+    /// The numbers as `OpenMetrics`.
     ///
     /// # Errors
     /// One of them cannot be written.

@@ -47,7 +47,7 @@ where
     (status, Json(serde_json::json!({ "ready": ready, "parts": parts }))).into_response()
 }
 
-/// `GET /metrics`: the numbers as OpenMetrics.
+/// `GET /metrics`: the numbers as `OpenMetrics`.
 pub(super) async fn metrics<R, C>(State(shared): State<Shared<R, C>>) -> Response
 where
     R: Receiver,

@@ -28,9 +28,8 @@ impl std::fmt::Debug for Signer {
 impl Signer {
     /// With this secret.
     #[must_use]
+    #[allow(clippy::expect_used, clippy::missing_panics_doc)] // a key of HMAC may have any length: the error is of others
     pub fn new(secret: &SecretString) -> Self {
-        // A key of HMAC may have any length: the error is of other algorithms.
-        #[allow(clippy::expect_used)]
         Self(Hmac::new_from_slice(secret.expose_secret().as_bytes()).expect("a key of any length"))
     }
 

@@ -22,10 +22,13 @@ fn said(words: &[&str], text: &str) -> Result<Sending, String> {
     sending(&args, read, &machine).map_err(|why| why.to_string())
 }
 
+/// Words, text of the file, and the event, id and payload that are sent.
+type Case<'c> = (&'c [&'c str], &'c str, &'c str, Option<&'c str>, &'c str);
+
 #[test]
 fn files_say_what_they_are_in_several_ways() {
     let bare = "{ \"action\": 1.50 }\n";
-    let cases: [(&[&str], &str, &str, Option<&str>, &str); 8] = [
+    let cases: [Case<'_>; 8] = [
         (&["issue_comment.json"], bare, "issue_comment", None, bare),
         (&["d/pull_request_opened.json"], bare, "pull_request", None, bare),
         (&["issues-7.json", "--guid", "a-b"], bare, "issues", Some("a-b"), bare),
