@@ -20,5 +20,6 @@ mod refusals;
 mod regressions;
 mod rig_doctor;
 mod run;
+mod server;
 mod support;
 mod vectors;

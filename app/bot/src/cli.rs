@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, compare, demo, doctor, evidence, judge, power, run, simulate, suite};
+use crate::command::{calibrate, compare, config, demo, doctor, evidence, judge, power, replay, run, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -18,11 +18,13 @@ pub struct Cli {
 enum Command {
     Calibrate(calibrate::Args),
     Compare(compare::Args),
+    Config(config::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
     Power(power::Args),
+    Replay(replay::Args),
     Run(Box<run::Args>),
     Simulate(simulate::Args),
     Suite(suite::Args),
@@ -37,11 +39,13 @@ impl Cli {
         match &self.command {
             Command::Calibrate(args) => calibrate::run(args, world),
             Command::Compare(args) => compare::run(args, world),
+            Command::Config(args) => config::run(args, world),
             Command::Demo(args) => demo::run(args, world),
             Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
             Command::Power(args) => power::run(args, world),
+            Command::Replay(args) => replay::run(args, world),
             Command::Run(args) => run::run(args, world),
             Command::Simulate(args) => simulate::run(args, world),
             Command::Suite(args) => suite::run(args, world),

@@ -1,12 +1,30 @@
-//! The configuration of the program: which clusters there are and how they are reached. Secrets stand in files or in
-//! the environment, never in it.
+//! The configuration of the program: which clusters there are and how they are reached ([`cluster`]), and what a service
+//! is told ([`section`]), which comes to a [`ServiceConfig`]. Secrets stand in files or in the environment, never in it:
+//! [`secret`].
+
+mod cluster;
+pub mod secret;
+pub mod section;
+mod service;
+mod store;
+#[cfg(test)]
+mod tests;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+pub use cluster::{ClusterConfig, LoginConfig, TokenConfig};
+pub use secret::SecretSource;
+pub use section::{LogFormat, LogLevel, LogSection};
+pub use service::{GithubConfig, ServiceConfig, ServiceSecrets, StoreConfig};
+pub use store::file_of;
+
 use crate::failure::Failure;
+use section::{GithubSection, ServerSection, ServiceSection, StoreSection};
+use words::{near, nearest, without_value};
 
 /// The file that is read where none is named.
 pub const USUAL: &str = "zephyr-ab.toml";
@@ -26,59 +44,24 @@ pub struct Config {
     /// Clusters by the name that suites have for them.
     #[serde(default)]
     pub clusters: BTreeMap<String, ClusterConfig>,
-}
-
-/// How a cluster is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClusterConfig {
-    /// Address of the Iris controller.
-    pub controller: String,
-    /// Address of Finelog, where it is not reached through the controller.
-    pub finelog: Option<String>,
-    /// Whose the jobs are, where the controller has no logins.
-    #[serde(default = "user")]
-    pub user: String,
-    /// What calls carry to be let in.
+    /// Where requests are taken.
     #[serde(default)]
-    pub login: LoginConfig,
-}
-
-fn user() -> String {
-    "zephyr-ab".to_owned()
-}
-
-/// What calls carry to be let in: either, both or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoginConfig {
-    /// For an identity-aware proxy before the controller: `Proxy-Authorization`.
-    pub proxy: Option<TokenConfig>,
-    /// For the controller itself: `Authorization`.
-    pub service: Option<TokenConfig>,
-}
-
-/// Where a token comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, untagged)]
-pub enum TokenConfig {
-    /// From the key of a Google service account, exchanged for an identity token.
-    ServiceAccount {
-        /// The key file, JSON as Google gives it.
-        service_account: PathBuf,
-        /// Whom the token is for: the client id of the proxy.
-        audience: String,
-    },
-    /// From a file, as it is.
-    File {
-        /// The file.
-        token_file: PathBuf,
-    },
-    /// From an environment variable.
-    Env {
-        /// The name of the variable.
-        token_env: String,
-    },
+    pub server: ServerSection,
+    /// The app.
+    #[serde(default)]
+    pub github: GithubSection,
+    /// Where a service writes down what it does.
+    #[serde(default)]
+    pub store: StoreSection,
+    /// What a service does.
+    #[serde(default)]
+    pub service: ServiceSection,
+    /// What is written to standard error.
+    #[serde(default)]
+    pub log: LogSection,
+    /// The file that was read: relative paths of the sections for a service are seen from its folder.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 impl Config {
@@ -97,7 +80,10 @@ impl Config {
                 return Err(place(format!("larger than {LARGEST} bytes")));
             }
             let text = std::fs::read_to_string(path).map_err(|why| place(why.to_string()))?;
-            config.clusters.extend(Self::parse(&path.display().to_string(), &text)?.clusters);
+            let read = Self::parse(&path.display().to_string(), &text)?;
+            config.clusters.extend(read.clusters);
+            let file = std::path::absolute(path).map_err(|why| place(why.to_string()))?;
+            config = Self { clusters: config.clusters, file: Some(file), ..read };
         }
         Ok(config)
     }
@@ -124,74 +110,5 @@ impl Config {
                 known.join(", ")
             ))
         })
-    }
-}
-
-/// The message without the value that it is about: where something is amiss a secret may stand.
-fn without_value(message: &str) -> String {
-    match message.split_once(", expected ") {
-        Some((found, expected)) if !found.starts_with("unknown field") => {
-            let kind = found.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-            format!("{} value, expected {expected}", kind.trim_end_matches(':').split(' ').next().unwrap_or("invalid"))
-        }
-        Some(_) => message.to_owned(),
-        // Without an expectation it repeats nothing but names.
-        None => message.split('"').step_by(2).collect::<Vec<_>>().join("..."),
-    }
-}
-
-/// The nearest of what the message says is allowed.
-fn near(message: &str) -> String {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.split_first() {
-        Some((found, allowed)) if message.starts_with("unknown field") => {
-            nearest(found, allowed).map_or(String::new(), |near| format!("; nearest: {near}"))
-        }
-        _ => String::new(),
-    }
-}
-
-fn nearest<'w>(word: &str, known: &[&'w str]) -> Option<&'w str> {
-    let scored = known.iter().map(|known| (strsim::jaro_winkler(word, known), *known));
-    scored.filter(|(score, _)| *score >= 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refused(text: &str) -> String {
-        Config::parse("x.toml", text).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn what_is_built_in_is_a_configuration() {
-        let config = Config::parse("built in", BUILT_IN).unwrap();
-        assert_eq!(config.cluster("rig").unwrap().user, "zephyr-ab");
-        let error = config.cluster("rigg").unwrap_err().to_string();
-        assert!(error.contains("known are rig; nearest: rig; add [clusters.rigg]"), "{error}");
-    }
-
-    #[test]
-    fn the_example_is_a_configuration() {
-        let text = include_str!("../../../config/zephyr-ab.example.toml");
-        let config = Config::parse("example", text).unwrap();
-        let marin = config.cluster("marin").unwrap();
-        assert!(matches!(marin.login.proxy, Some(TokenConfig::ServiceAccount { .. })));
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        let error = refused("[clusters.a]\ncontroler = \"http://x\"\n");
-        assert!(error.starts_with("x.toml:2: unknown field `controler`, expected one of"), "{error}");
-        assert!(error.ends_with("nearest: controller"), "{error}");
-        for text in [
-            "[clusters.a]\n",
-            "[clusters]\na = 1\n",
-            "x = 1\n",
-            "[clusters.a]\ncontroller = \"x\"\nlogin = { proxy = { token = \"t\" } }\n",
-        ] {
-            assert!(refused(text).starts_with("x.toml:"), "{text}");
-        }
     }
 }

@@ -2,11 +2,13 @@
 
 pub mod calibrate;
 pub mod compare;
+pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod evidence;
 pub mod judge;
 pub mod power;
+pub mod replay;
 pub mod run;
 pub mod simulate;
 pub mod suite;
