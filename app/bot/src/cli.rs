@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, compare, config, demo, doctor, evidence, judge, power, replay, run, simulate, suite};
+use crate::command::{calibrate, compare, config, demo, doctor, evidence, judge, power, replay, run, serve, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -26,6 +26,7 @@ enum Command {
     Power(power::Args),
     Replay(replay::Args),
     Run(Box<run::Args>),
+    Serve(serve::Args),
     Simulate(simulate::Args),
     Suite(suite::Args),
 }
@@ -47,6 +48,7 @@ impl Cli {
             Command::Power(args) => power::run(args, world),
             Command::Replay(args) => replay::run(args, world),
             Command::Run(args) => run::run(args, world),
+            Command::Serve(args) => serve::run(args, world),
             Command::Simulate(args) => simulate::run(args, world),
             Command::Suite(args) => suite::run(args, world),
         }

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::value::{from_ms, from_small, to_limit, to_ms};
 use crate::writer::{Outcome, Work};
 
+const HANDLED: &str = "SELECT handled FROM delivery WHERE guid = $1";
 const RECEIVE: &str = "INSERT INTO delivery (guid, event, received_ms, handled, due_ms, attempts, headers, payload) \
     VALUES ($1, $2, $3, -1, $3, 0, $4, $5) ON CONFLICT (guid) DO NOTHING";
 const OPEN: &str = "SELECT guid, event, headers, payload, received_ms, attempts FROM delivery \
@@ -31,6 +32,11 @@ pub(crate) async fn open(pool: &AnyPool, handler: u32, now: Ms, limit: usize) ->
         Ok(OpenDelivery { delivery, attempts: from_small(attempts)? })
     };
     rows.into_iter().map(delivery).collect()
+}
+
+pub(crate) async fn is_open(pool: &AnyPool, guid: &str, handler: u32) -> Result<bool, Fault> {
+    let row: Option<(i64,)> = sqlx::query_as(HANDLED).bind(guid).fetch_optional(pool).await?;
+    Ok(row.is_some_and(|(handled,)| handled < i64::from(handler)))
 }
 
 pub(crate) async fn known(pool: &AnyPool, guids: &[String]) -> Result<Vec<String>, Fault> {

@@ -1,7 +1,7 @@
 //! The ports: what reads goes to a reader, what changes something into the queue.
 
 use domain::ids::Digest;
-use domain::ports::desk::{AuditLine, ClaimedWant, Delivery, OpenDelivery, RunRow, Settle, Settled};
+use domain::ports::desk::{AuditLine, ClaimedWant, Counts, Delivery, OpenDelivery, RunRow, Settle, Settled};
 use domain::ports::forge::Repo;
 use domain::ports::{Committed, Desk, LookKey, LookRow, Store, StoreError, StoredEffect, Subject, Write};
 use domain::time::Ms;
@@ -137,6 +137,18 @@ impl Desk for SqlStore {
 
     async fn audit(&self, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
         register::audit(&self.readers, limit).await.map_err(|fault| fault.of("audit"))
+    }
+
+    async fn is_open(&self, guid: &str, handler: u32) -> Result<bool, StoreError> {
+        delivery::is_open(&self.readers, guid, handler).await.map_err(|fault| fault.of("is open"))
+    }
+
+    async fn free_leases(&self, owner: &str) -> Result<(), StoreError> {
+        self.write(register::FreeLeases(owner.to_owned())).await
+    }
+
+    async fn counts(&self, handler: u32) -> Result<Counts, StoreError> {
+        register::counts(&self.readers, handler).await.map_err(|fault| fault.of("counts"))
     }
 
     async fn alive(&self) -> Result<(), StoreError> {

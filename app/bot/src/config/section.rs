@@ -45,6 +45,8 @@ pub struct GithubSection {
     pub api_url: String,
     /// Where pages are.
     pub web_url: String,
+    /// Least time between two writes to one installation, milliseconds.
+    pub write_pause_ms: u64,
 }
 
 impl Default for GithubSection {
@@ -58,6 +60,7 @@ impl Default for GithubSection {
             webhook_secret_env: OneOrMore::default(),
             api_url: "https://api.github.com".to_owned(),
             web_url: "https://github.com".to_owned(),
+            write_pause_ms: 1000,
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct GithubConfig {
     pub api_url: String,
     /// Where pages are, without a slash at the end.
     pub web_url: String,
+    /// Least time between two writes to one installation, milliseconds.
+    pub write_pause_ms: u64,
 }
 
 /// Where the address of the store is.
@@ -234,6 +236,7 @@ fn github(section: &GithubSection, folder: &Path, wrong: &mut Vec<String>) -> Op
         webhook_secrets,
         api_url: api_url?,
         web_url: web_url?,
+        write_pause_ms: section.write_pause_ms,
     })
 }
 

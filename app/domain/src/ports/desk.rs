@@ -88,6 +88,17 @@ pub struct RunRow {
     pub ended: Option<Ms>,
 }
 
+/// How much is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Deliveries that are not handled.
+    pub open_deliveries: i64,
+    /// Things that are wanted and not said.
+    pub unsaid: i64,
+    /// Runs that go on.
+    pub active_runs: i64,
+}
+
 /// Who did what, or what was not done and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditLine {
@@ -173,6 +184,12 @@ pub trait Desk: Store {
         now: Ms,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<OpenDelivery>, StoreError>> + Send;
+
+    /// Whether a delivery is known and no handler of this version or a newer one has handled it.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn is_open(&self, guid: &str, handler: u32) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Puts a delivery off.
     ///
@@ -290,6 +307,19 @@ pub trait Desk: Store {
     /// # Errors
     /// See [`StoreError`].
     fn audit(&self, limit: usize) -> impl Future<Output = Result<Vec<AuditLine>, StoreError>> + Send;
+
+    /// Takes the leases of an owner back who is known to be gone: what it claimed can be claimed by others. What it still
+    /// writes is refused by the fence as soon as somebody has.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn free_leases(&self, owner: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// How much is open.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn counts(&self, handler: u32) -> impl Future<Output = Result<Counts, StoreError>> + Send;
 
     /// Whether the store answers and can be written to.
     ///

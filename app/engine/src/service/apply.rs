@@ -129,7 +129,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 Settled::Busy => refuse(&mut events),
                 Settled::Outdated | Settled::LookTaken => {
                     if let Some((guid, version, _)) = &with.delivery
-                        && self.is_handled(guid, *version).await?
+                        && !self.desk().is_open(guid, *version).await?
                     {
                         return Ok(None);
                     }
@@ -148,11 +148,6 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let subject = Subject { key: id.key(), body, state, version: 0, fence: 0, due: Some(now) };
         self.desk().create(subject).await?;
         Ok(())
-    }
-
-    async fn is_handled(&self, guid: &str, version: u32) -> Result<bool, EngineError> {
-        let open = self.desk().open_deliveries(version, Ms(u64::MAX), usize::MAX).await?;
-        Ok(!open.iter().any(|open| open.delivery.guid == guid))
     }
 
     async fn exists(&self, with: &Settle) -> Result<bool, EngineError> {
