@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, compare, demo, doctor, evidence, judge, power, run, simulate, suite};
+use crate::command::{calibrate, compare, demo, doctor, evidence, judge, parse, power, run, simulate, suite};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -22,6 +22,7 @@ enum Command {
     Doctor(doctor::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
+    Parse(parse::Args),
     Power(power::Args),
     Run(Box<run::Args>),
     Simulate(simulate::Args),
@@ -41,6 +42,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
+            Command::Parse(args) => parse::run(args, world),
             Command::Power(args) => power::run(args, world),
             Command::Run(args) => run::run(args, world),
             Command::Simulate(args) => simulate::run(args, world),

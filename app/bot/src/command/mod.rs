@@ -6,6 +6,7 @@ pub mod demo;
 pub mod doctor;
 pub mod evidence;
 pub mod judge;
+pub mod parse;
 pub mod power;
 pub mod run;
 pub mod simulate;
