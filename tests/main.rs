@@ -15,6 +15,7 @@ mod goals;
 mod hostile;
 mod metamorphic;
 mod never;
+mod parse;
 mod reference;
 mod refusals;
 mod regressions;

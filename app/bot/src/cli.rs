@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, compare, config, demo, doctor, evidence, judge, power, replay, run, serve, simulate, suite};
+use crate::command::{
+    calibrate, compare, config, demo, doctor, evidence, judge, parse, power, replay, run, serve, simulate, suite,
+};
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
 
@@ -23,6 +25,7 @@ enum Command {
     Doctor(doctor::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
+    Parse(parse::Args),
     Power(power::Args),
     Replay(replay::Args),
     Run(Box<run::Args>),
@@ -45,6 +48,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
+            Command::Parse(args) => parse::run(args, world),
             Command::Power(args) => power::run(args, world),
             Command::Replay(args) => replay::run(args, world),
             Command::Run(args) => run::run(args, world),

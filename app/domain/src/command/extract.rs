@@ -4,6 +4,8 @@
 //! else. Which lines those are is told by the parser of Markdown; the line itself is taken from the source, so that
 //! `_`, `*` and `<` stay as they were typed.
 
+use std::borrow::Cow;
+
 use comrak::nodes::{Node, NodeValue};
 use comrak::{Arena, Options, parse_document};
 
@@ -16,6 +18,10 @@ pub const LONGEST_BODY: usize = 65_536;
 pub const LONGEST_LINE: usize = 2_000;
 /// Most columns that a command line is indented by; with more it would be code elsewhere.
 const INDENT: usize = 3;
+
+/// Most characters of markers that a line begins with: far more than anybody nests, and few enough for the parser, whose work
+/// grows with the square of the depth.
+const DEEPEST: usize = 500;
 
 /// What a comment holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +71,16 @@ fn command(line: &str) -> Option<&str> {
     next.is_none_or(char::is_whitespace).then(|| text.trim_end_matches([' ', '\t']))
 }
 
+/// The line with no more markers before its text than are worth telling apart.
+fn shallow(line: &str) -> Cow<'_, str> {
+    let marks = |c: char| c.is_ascii_digit() || matches!(c, '>' | ' ' | '\t' | '-' | '*' | '+' | '.' | ')');
+    // Markers are ASCII, so that every place among them is the boundary of a character.
+    match line.find(|c| !marks(c)).unwrap_or(line.len()) {
+        end if end > DEEPEST => Cow::Owned(format!("{}{}", &line[..DEEPEST], &line[end..])),
+        _ => Cow::Borrowed(line),
+    }
+}
+
 /// Finds the command line of a comment.
 #[must_use]
 pub fn extract(body: &str) -> Found {
@@ -77,7 +93,7 @@ pub fn extract(body: &str) -> Found {
         return Found::TooLong { what: "the comment", found: length, most: LONGEST_BODY };
     }
     let lines: Vec<&str> = lines(body).collect();
-    let mut found = places(body, &lines).into_iter().filter_map(|line| command(lines.get(line.checked_sub(1)?)?));
+    let mut found = places(&lines).into_iter().filter_map(|line| command(lines.get(line.checked_sub(1)?)?));
     match (found.next(), found.next()) {
         (None, _) => Found::None,
         (Some(_), Some(_)) => Found::Two,
@@ -91,9 +107,10 @@ pub fn extract(body: &str) -> Found {
 }
 
 /// The numbers, counted from 1, of the lines that begin as plain text of a paragraph which stands in nothing else.
-fn places(body: &str, lines: &[&str]) -> Vec<usize> {
+fn places(lines: &[&str]) -> Vec<usize> {
     let arena = Arena::new();
-    let root = parse_document(&arena, body, &options());
+    let body = lines.iter().map(|line| shallow(line)).collect::<Vec<_>>().join("\n");
+    let root = parse_document(&arena, &body, &options());
     let mut elements = Elements::default();
     let mut begun = Vec::new();
     for block in root.children() {

@@ -53,11 +53,10 @@ pub(super) fn read(line: &str, known: &Known) -> Result<Command, CommandError> {
         (Positional::State, ..) => command.state = Some(state(rest, &command)?),
         (Positional::None, Pairs::None, _) | (.., None) => nothing(rest, &command)?,
         (Positional::None, Pairs::Request | Pairs::Jobs, Some(suite)) => {
-            let (pairs, bare) = pairs(rest)?;
-            command.request.pairs = pairs;
+            let bare = pairs(rest, &mut command.request.pairs)?;
             check(&command, suite)?;
             if let Some(bare) = bare {
-                return Err(bare_word(&bare, verb, suite));
+                return Err(bare_word(bare, verb, suite));
             }
         }
     }
@@ -233,16 +232,15 @@ fn state(rest: &str, command: &Command) -> Result<bool, CommandError> {
     Ok(on)
 }
 
-/// The pairs up to the first word that is none, and that word.
-fn pairs(mut rest: &str) -> Result<(Vec<(String, String)>, Option<String>), CommandError> {
-    let mut pairs = Vec::new();
+/// Adds the pairs up to the first word that is none, and gives that word.
+fn pairs<'l>(mut rest: &'l str, pairs: &mut Vec<(String, String)>) -> Result<Option<&'l str>, CommandError> {
     loop {
         let (word, after) = next(rest)?;
         rest = after;
         if word.is_empty() {
-            return Ok((pairs, None));
+            return Ok(None);
         }
-        let Some((key, value)) = word.split_once('=') else { return Ok((pairs, Some(word.to_owned()))) };
+        let Some((key, value)) = word.split_once('=') else { return Ok(Some(word)) };
         pairs.push((key.to_owned(), value.to_owned()));
     }
 }

@@ -142,7 +142,7 @@ proptest! {
 
     #[test]
     fn nothing_in_a_fence_a_quote_a_comment_or_headings_is_a_command(inner in prose(), outside in "[a-z ]{0,20}") {
-        let each = |before: &str| inner.lines().map(|line| format!("{before}{line}\n")).collect::<String>();
+        let each = |before: &str| format!("{before}{}\n", inner.replace('\n', &format!("\n{before}")));
         for wrapped in [
             format!("```\n{inner}\n```"),
             format!("````md\n{inner}\n```\n{inner}"),
