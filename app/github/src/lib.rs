@@ -1,1 +1,36 @@
-//! The forge port, spoken to GitHub.
+//! The forge port, spoken to GitHub as an app of it. The only crate that names octocrab.
+//!
+//! - [`settings`]: where GitHub is and who we are there; [`clock`]: the time, as the caller has it.
+//! - `wire`: one request and its answer; redirects on the same host. `verdict`: what an answer means.
+//! - `keys`: the JWT of the app, over several keys and a wrong clock. `tokens`: tokens of installations, one flight each.
+//! - `lane`: the pace of each installation and the time until which it is to be left alone.
+//! - `asking`: wire, tokens, lanes and names together: what is repeated, how a renamed repository is found.
+//! - `pulls`, `permissions`, `comments`, `checks`, `deliveries`, `identity`: the questions themselves.
+//! - `objects`: what of GitHub's answers is read, every field of it optional. `redact`: texts without secrets.
+
+mod asking;
+mod checks;
+pub mod clock;
+mod comments;
+mod deliveries;
+mod forge;
+mod identity;
+mod keys;
+mod lane;
+mod names;
+mod objects;
+mod pages;
+mod permissions;
+mod pulls;
+mod redact;
+pub mod settings;
+mod times;
+mod tokens;
+mod verdict;
+mod wire;
+
+pub use clock::Clock;
+pub use forge::GitHub;
+pub use identity::{Identity, Installation};
+pub use redact::redact;
+pub use settings::{Settings, SetupError};
