@@ -49,7 +49,7 @@ impl Hub {
 
 /// The log counts whole seconds. A line without a time counts as young enough.
 fn logged(item: Delivered, since: Ms) -> Option<LoggedDelivery> {
-    let second = item.delivered_at.as_deref().and_then(times::from_rfc3339);
+    let second = item.at.as_deref().and_then(times::from_rfc3339);
     Some(LoggedDelivery {
         id: item.id?,
         guid: item.guid?,

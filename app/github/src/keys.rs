@@ -20,7 +20,7 @@ const AGREE_MS: u64 = 30_000;
 /// The keys of the app and what is known of GitHub's clock.
 pub(crate) struct Keys {
     app_id: u64,
-    keys: Vec<EncodingKey>,
+    signers: Vec<EncodingKey>,
     state: Mutex<State>,
 }
 
@@ -46,16 +46,16 @@ impl Keys {
         if pems.is_empty() {
             return Err(SetupError::NoKey);
         }
-        let keys = pems.iter().enumerate().map(|(at, pem)| {
+        let signers = pems.iter().enumerate().map(|(at, pem)| {
             EncodingKey::from_rsa_pem(pem.expose_secret().trim().as_bytes()).map_err(|_| SetupError::BadKey(at + 1))
         });
-        let keys: Vec<EncodingKey> = keys.collect::<Result<_, _>>()?;
-        let state = State { made: vec![None; keys.len()], ..State::default() };
-        Ok(Self { app_id, keys, state: Mutex::new(state) })
+        let signers: Vec<EncodingKey> = signers.collect::<Result<_, _>>()?;
+        let state = State { made: vec![None; signers.len()], ..State::default() };
+        Ok(Self { app_id, signers, state: Mutex::new(state) })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.keys.len()
+        self.signers.len()
     }
 
     /// The key to begin with.
@@ -80,7 +80,7 @@ impl Keys {
         let second = now / 1000;
         let claims =
             Claims { iss: self.app_id, iat: second.saturating_sub(BACKDATED), exp: second.saturating_add(LIFETIME) };
-        let Some(signer) = self.keys.get(key) else { return Err("there is no such key".into()) };
+        let Some(signer) = self.signers.get(key) else { return Err("there is no such key".into()) };
         let jwt = jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, signer)
             .map_err(|_| format!("private key {} of the app cannot sign", key + 1))?;
         let jwt = SecretString::from(jwt);
@@ -127,6 +127,6 @@ impl Keys {
 impl std::fmt::Debug for Keys {
     /// Never the keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Keys({} of app {})", self.keys.len(), self.app_id)
+        write!(f, "Keys({} of app {})", self.signers.len(), self.app_id)
     }
 }

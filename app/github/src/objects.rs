@@ -1,4 +1,4 @@
-//! What of GitHub's answers is read. Every field is optional: answers of older and newer GitHubs lack some, and
+//! What of GitHub's answers is read. Every field is optional: older and newer servers lack some, and
 //! whatever a person has deleted is null.
 
 use std::collections::BTreeMap;
@@ -122,7 +122,8 @@ pub(crate) struct Installed {
 pub(crate) struct Delivered {
     pub(crate) id: Option<u64>,
     pub(crate) guid: Option<String>,
-    pub(crate) delivered_at: Option<String>,
+    #[serde(rename = "delivered_at")]
+    pub(crate) at: Option<String>,
     pub(crate) status: Option<String>,
     pub(crate) event: Option<String>,
 }

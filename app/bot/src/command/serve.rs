@@ -64,8 +64,7 @@ fn log(section: LogSection) {
 
 async fn interrupted(shutdown: CancellationToken) {
     let listen = |kind| signal(kind).ok();
-    let (Some(mut interrupt), Some(mut terminate)) =
-        (listen(SignalKind::interrupt()), listen(SignalKind::terminate()))
+    let (Some(mut interrupt), Some(mut terminate)) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()))
     else {
         return;
     };

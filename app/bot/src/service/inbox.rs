@@ -335,11 +335,7 @@ where
             audit: ("cancel", suite.clone()),
         },
         (VerbKind::Confirm, Some(suite)) => Reaching {
-            events: vec![Event::Confirm {
-                suite: suite.clone(),
-                digest: command.digest.clone(),
-                comment: comment.id,
-            }],
+            events: vec![Event::Confirm { suite: suite.clone(), digest: command.digest.clone(), comment: comment.id }],
             answer: None,
             audit: ("confirm", suite.clone()),
         },

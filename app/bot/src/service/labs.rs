@@ -71,7 +71,8 @@ impl<D: Desk + Clone> Labs<D> {
         if let Some(place) = self.known().runs.get(&trial.run) {
             return Ok(place.clone());
         }
-        let subject = self.desk.read(&format!("run:{}", trial.run)).await.map_err(|why| Unreachable(why.to_string()))?;
+        let subject =
+            self.desk.read(&format!("run:{}", trial.run)).await.map_err(|why| Unreachable(why.to_string()))?;
         let subject = subject.ok_or_else(|| Unreachable(format!("there is no run {}", trial.run)))?;
         let plan: Plan = serde_json::from_str(&subject.body).map_err(|why| Unreachable(why.to_string()))?;
         self.of_plan(&plan).await
@@ -136,9 +137,7 @@ impl<D: Desk + Clone> Lab for Labs<D> {
     async fn poll(&self, job: &JobId) -> Result<JobState, Unreachable> {
         match self.of_job(job).await? {
             Place::Here(lab) => Ok(match lab.poll(job).await? {
-                JobState::Unknown => {
-                    JobState::Ended(End::Failed { cause: Cause::Infrastructure(GONE.to_owned()) })
-                }
+                JobState::Unknown => JobState::Ended(End::Failed { cause: Cause::Infrastructure(GONE.to_owned()) }),
                 state => state,
             }),
             Place::Cluster(lab) => lab.poll(job).await,

@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn who_is_a_program() {
-        for (path, kind, login) in [("sender", "Bot", "x"), ("sender", "User", "ab[bot]"), ("comment.user", "Bot", "x")] {
+        for (path, kind, login) in [("sender", "Bot", "x"), ("sender", "User", "ab[bot]"), ("comment.user", "Bot", "x")]
+        {
             let mut value = payload();
             let user = json!({"id": 5, "login": login, "type": kind});
             match path.split_once('.') {

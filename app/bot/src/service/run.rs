@@ -51,14 +51,8 @@ pub struct Parts {
     pub listener: TcpListener,
 }
 
-type Here = Service<
-    SqlStore,
-    GitHub,
-    PullPlanner<SqlStore, GitHub>,
-    Labs<SqlStore>,
-    Arc<Folder<DiskStorage>>,
-    SystemClock,
->;
+type Here =
+    Service<SqlStore, GitHub, PullPlanner<SqlStore, GitHub>, Labs<SqlStore>, Arc<Folder<DiskStorage>>, SystemClock>;
 
 /// The clock of the machine, for the forge.
 struct ForgeClock;
@@ -106,12 +100,8 @@ fn put_together(parts: &Parts, store: &SqlStore) -> Result<Here, Failure> {
     let labs = Labs::new(shared.clone(), store.clone());
     let engine_settings =
         engine::Settings { owner: OWNER.to_owned(), at_once: config.runs_at_once, ..engine::Settings::default() };
-    let planner = PullPlanner {
-        shared: shared.clone(),
-        desk: store.clone(),
-        forge: forge.clone(),
-        folder: Arc::clone(&folder),
-    };
+    let planner =
+        PullPlanner { shared: shared.clone(), desk: store.clone(), forge: forge.clone(), folder: Arc::clone(&folder) };
     Ok(Service {
         engine: Engine::new(store.clone(), labs, folder, SystemClock, engine_settings),
         forge,
@@ -172,7 +162,13 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
         let s = Arc::clone(&s);
         async move {
             let swept = sweep::sweep(s.desk(), &s.forge, SystemClock.now()).await;
-            swept.map(|found| if found > 0 { tracing::info!(found, "lost deliveries") }).map(|()| 0)
+            swept
+                .map(|found| {
+                    if found > 0 {
+                        tracing::info!(found, "lost deliveries")
+                    }
+                })
+                .map(|()| 0)
         }
     }));
     let (counted, counts) = (store.clone(), Arc::clone(&metrics));

@@ -40,7 +40,10 @@ fn lost(log: &[LoggedDelivery], now: Ms) -> Vec<&LoggedDelivery> {
     let arrived: BTreeSet<&str> = log.iter().filter(|one| one.ok).map(|one| one.guid.as_str()).collect();
     let mut newest: BTreeMap<&str, &LoggedDelivery> = BTreeMap::new();
     for one in log.iter().filter(|one| !arrived.contains(one.guid.as_str()) && EVENTS.contains(&one.event.as_str())) {
-        newest.entry(&one.guid).and_modify(|known| *known = if one.at > known.at { one } else { *known }).or_insert(one);
+        newest
+            .entry(&one.guid)
+            .and_modify(|known| *known = if one.at > known.at { one } else { *known })
+            .or_insert(one);
     }
     let mut lost: Vec<&LoggedDelivery> = newest.into_values().filter(|one| now.since(one.at) >= YOUNG).collect();
     lost.sort_by_key(|one| (one.at, one.id));

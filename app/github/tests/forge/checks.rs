@@ -92,10 +92,10 @@ async fn ours_is_by_app_and_external_id() {
     stage.fake().page_size = 2;
     for (id, check) in [
         (1, json!({ "id": 1, "external_id": "run-0", "app": { "id": 5 } })),
-        (2, json!({ "id": 2, "external_id": "run-1", "app": { "id": 6 } })),
         (3, json!({ "id": 3, "external_id": null, "app": null })),
         (4, json!({ "id": 4, "external_id": "run-1", "app": { "id": 5 } })),
         (5, json!({ "id": 5, "external_id": "run-1", "app": null, "status": "of the future" })),
+        (6, json!({ "id": 6, "external_id": "run-1", "app": { "id": 6 } })),
     ] {
         stage.fake().checks.insert(id, check);
     }

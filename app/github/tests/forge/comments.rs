@@ -50,6 +50,15 @@ async fn stored_although_the_answer_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn stored_although_the_answer_broke_off() {
+    let stage = Stage::new().await;
+    stage.fault(Fault::new("POST", COMMENTS, 201).done().header("content-length", 999_999));
+    assert_eq!(stage.github.comment(&wanted("one"), None, false).await.unwrap(), found(1002));
+    assert_eq!(stage.comments().len(), 1);
+    assert_eq!(stage.seen("POST", COMMENTS).len(), 1);
+}
+
+#[tokio::test]
 async fn not_stored_is_tried_once_more() {
     let stage = Stage::new().await;
     stage.fault(Fault::new("POST", COMMENTS, 502));
@@ -228,4 +237,17 @@ async fn reactions() {
     );
     let error = stage.github.react(&repo(), 2, Reaction::Eyes).await.unwrap_err();
     assert!(matches!(error, ForgeError::Gone(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn comments_of_which_nothing_is_left() {
+    let stage = Stage::new().await;
+    stage.fake().comment(2, "zab[bot]", "Bot", MARKER);
+    let names = ["id", "node_id", "html_url", "body", "user", "performed_via_github_app", "minimized"];
+    let nulls: serde_json::Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!(null))).collect();
+    let hollow = json!({ "id": 1, "body": MARKER, "user": { "login": null, "type": null, "id": null } });
+    let page = json!([null, {}, 7, nulls, hollow, { "id": "of the future" }, stage.fake().comments[&2].clone()]);
+    stage.fault(Fault { body: page, ..Fault::new("GET", COMMENTS, 200) });
+    let made = stage.github.comment(&wanted("new"), None, false).await.unwrap();
+    assert_eq!(made, CommentFound { foreign: Some(1), ..found(2) });
 }

@@ -47,8 +47,8 @@ impl Fault {
         Self { done: true, ..self }
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.headers.push((name, value.to_string()));
+    pub(crate) fn header(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
+        self.headers.push((name, format!("{value}")));
         self
     }
 
@@ -186,7 +186,7 @@ impl Fake {
                 (200, self.page(&log, seen, headers).into())
             }
             ("GET", ["app", "hook", "deliveries", id]) => {
-                let found = self.log.iter().find(|one| one["id"].to_string() == *id);
+                let found = self.log.iter().find(|one| one["id"].as_u64() == id.parse().ok());
                 found.map_or_else(gone, |found| (200, found.clone()))
             }
             ("GET", ["repositories", "11"]) if self.reachable => (200, json!({ "id": 11, "full_name": self.name })),
