@@ -179,3 +179,47 @@ async fn pool(
     });
     options.connect_with(connect.clone()).await.map_err(unreachable)
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::ports::Desk;
+    use domain::ports::desk::Delivery;
+    use domain::time::Ms;
+
+    use super::*;
+
+    fn delivery(guid: &str, bytes: usize) -> Delivery {
+        let (event, headers) = ("push".to_owned(), "{}".to_owned());
+        Delivery { guid: guid.to_owned(), event, headers, payload: "x".repeat(bytes), received: Ms(1) }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_fails_what_does_not_fit_and_nothing_after_it() {
+        for together in [1, 4] {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite:{}/store.db", folder.path().display());
+            let store = SqlStore::open(&url, Options::default()).await.unwrap();
+            // While the only connection is held here, what is sent waits.
+            let mut held = store.shared.writers.acquire().await.unwrap();
+            // Not fewer than there are: the next page is one too many.
+            held.execute("PRAGMA max_page_count = 1").await.unwrap();
+            let asks: Vec<_> = (0..together)
+                .map(|n| {
+                    let store = store.clone();
+                    tokio::spawn(async move { store.receive(delivery(&format!("large {n}"), 100_000)).await })
+                })
+                .collect();
+            tokio::task::yield_now().await;
+            drop(held);
+            let mut failed = 0;
+            for ask in asks {
+                failed += usize::from(ask.await.unwrap().is_err());
+            }
+            assert!(failed > 0, "nothing was too large");
+            assert_eq!(store.receive(delivery("after", 10)).await, Ok(true));
+            let open = store.open_deliveries(1, Ms(1), 9).await.unwrap();
+            assert_eq!(open.len(), together - failed + 1);
+            store.close().await;
+        }
+    }
+}
