@@ -193,6 +193,26 @@ mod tests {
         Delivery { guid: guid.to_owned(), event, headers, payload: "x".repeat(bytes), received: Ms(1) }
     }
 
+    async fn pragma(pool: &AnyPool, text: &'static str) -> i64 {
+        let value: (i64,) = sqlx::query_as(text).fetch_one(pool).await.unwrap();
+        value.0
+    }
+
+    #[tokio::test]
+    async fn a_file_is_written_so_that_answers_are_on_stable_storage() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}/store.db", folder.path().display());
+        let store = SqlStore::open(&url, Options::default()).await.unwrap();
+        let writers = &store.shared.writers;
+        let mode: (String,) = sqlx::query_as("PRAGMA journal_mode").fetch_one(writers).await.unwrap();
+        assert_eq!(mode.0, "wal");
+        for (text, value) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1), ("PRAGMA wal_autocheckpoint", 0)] {
+            assert_eq!(pragma(writers, text).await, value, "{text}");
+        }
+        assert_eq!(pragma(&store.readers, "PRAGMA query_only").await, 1);
+        store.close().await;
+    }
+
     #[tokio::test]
     async fn a_full_disk_fails_what_does_not_fit_and_nothing_after_it() {
         for together in [1, 4] {
