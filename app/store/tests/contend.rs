@@ -143,6 +143,33 @@ async fn one_that_fails_takes_none_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_refused_is_undone_alone() {
+    for place in all().await {
+        let store = place.open().await;
+        store.create(subject("run:there", None)).await.unwrap();
+        let mut asks = Vec::new();
+        for n in 0..100_u64 {
+            let store = store.clone();
+            asks.push(tokio::spawn(async move {
+                // The first is made before the second is found to be there.
+                let create = vec![subject(&format!("run:{n}"), None), subject("run:there", None)];
+                let refused = store.settle(Settle { create, ..Settle::default() }).await.unwrap();
+                assert_eq!(refused, Settled::Outdated);
+                assert!(store.create(subject(&format!("pull:{n}"), None)).await.unwrap());
+            }));
+        }
+        for ask in asks {
+            ask.await.unwrap();
+        }
+        for n in 0..100 {
+            assert_eq!(store.read(&format!("run:{n}")).await.unwrap(), None);
+            assert!(store.read(&format!("pull:{n}")).await.unwrap().is_some());
+        }
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_no_longer_waits_cancels_nothing_and_closing_does_what_waits() {
     for place in shared().await {
         let store = place.open().await;
