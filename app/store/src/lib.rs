@@ -1,4 +1,4 @@
-//! The store of a service: SQLite or Postgres by one SQL text, through `sqlx`'s `Any`.
+//! The store of a service: `SQLite` or Postgres by one SQL text, through `sqlx`'s `Any`.
 //!
 //! [`open`] makes a [`SqlStore`] of a URL ([`place`]) and brings its tables up to date ([`migrate`]); what the engines call
 //! differently is in [`dialect`]. Whatever changes something is a [`writer::Work`]: it waits in a bounded queue, runs with

@@ -179,3 +179,68 @@ async fn pool(
     });
     options.connect_with(connect.clone()).await.map_err(unreachable)
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::ports::Desk;
+    use domain::ports::desk::Delivery;
+    use domain::time::Ms;
+
+    use super::*;
+
+    fn delivery(guid: &str, bytes: usize) -> Delivery {
+        let (event, headers) = ("push".to_owned(), "{}".to_owned());
+        Delivery { guid: guid.to_owned(), event, headers, payload: "x".repeat(bytes), received: Ms(1) }
+    }
+
+    async fn pragma(pool: &AnyPool, text: &'static str) -> i64 {
+        let value: (i64,) = sqlx::query_as(text).fetch_one(pool).await.unwrap();
+        value.0
+    }
+
+    #[tokio::test]
+    async fn a_file_is_written_so_that_answers_are_on_stable_storage() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}/store.db", folder.path().display());
+        let store = SqlStore::open(&url, Options::default()).await.unwrap();
+        let writers = &store.shared.writers;
+        let mode: (String,) = sqlx::query_as("PRAGMA journal_mode").fetch_one(writers).await.unwrap();
+        assert_eq!(mode.0, "wal");
+        for (text, value) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1), ("PRAGMA wal_autocheckpoint", 0)] {
+            assert_eq!(pragma(writers, text).await, value, "{text}");
+        }
+        assert_eq!(pragma(&store.readers, "PRAGMA query_only").await, 1);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_fails_what_does_not_fit_and_nothing_after_it() {
+        for together in [1, 4] {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite:{}/store.db", folder.path().display());
+            let store = SqlStore::open(&url, Options::default()).await.unwrap();
+            // While the only connection is held here, what is sent waits.
+            let mut held = store.shared.writers.acquire().await.unwrap();
+            // Not fewer than there are: the next page is one too many.
+            held.execute("PRAGMA max_page_count = 1").await.unwrap();
+            let asks: Vec<_> = (0..together)
+                .map(|n| {
+                    let store = store.clone();
+                    tokio::spawn(async move { store.receive(delivery(&format!("large {n}"), 100_000)).await })
+                })
+                .collect();
+            tokio::task::yield_now().await;
+            drop(held);
+            let mut failed = 0;
+            for ask in asks {
+                failed += usize::from(ask.await.unwrap().is_err());
+            }
+            // Several are tried again one by one, on a new connection, to which the disk is as large as ever.
+            assert!(failed == 1 || together > 1, "nothing was too large");
+            assert_eq!(store.receive(delivery("after", 10)).await, Ok(true));
+            let open = store.open_deliveries(1, Ms(1), 9).await.unwrap();
+            assert_eq!(open.len(), together - failed + 1);
+            store.close().await;
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Where a store is: the URL, and the file that is made where it is missing.
 
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -86,7 +87,8 @@ fn escaped(path: &Path) -> Result<String, OpenError> {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-') {
             escaped.push(char::from(byte));
         } else {
-            escaped.push_str(&format!("%{byte:02X}"));
+            // Writing to a text never fails.
+            let _ = write!(escaped, "%{byte:02X}");
         }
     }
     Ok(escaped)

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use domain::ports::StoreError;
-use sqlx::Acquire;
+use sqlx::{Acquire, Connection};
 use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
@@ -177,24 +177,12 @@ impl Writer {
 
     /// `false` where an operation failed: nothing was done then.
     async fn together(&self, jobs: &mut [Box<dyn Job>]) -> Result<bool, Fault> {
-        let mut tx = self.pool.begin_with(self.dialect.begin()).await?;
-        for job in jobs {
-            let mut savepoint = tx.begin().await?;
-            let ran = job.run(&mut savepoint).await;
-            let ended = match ran {
-                Ok(true) => savepoint.commit().await,
-                Ok(false) => savepoint.rollback().await,
-                Err(_) => {
-                    drop(savepoint);
-                    // It fails where the database has undone everything itself.
-                    let _ = tx.rollback().await;
-                    return Ok(false);
-                }
-            };
-            ended?;
+        let mut conn = self.pool.acquire().await?;
+        let (ran, sound) = grouped(&mut conn, self.dialect, jobs).await;
+        if !sound {
+            let _ = conn.close().await;
         }
-        tx.commit().await?;
-        Ok(true)
+        ran
     }
 
     async fn alone(&self, job: &mut dyn Job) {
@@ -208,19 +196,61 @@ impl Writer {
     }
 
     async fn once(&self, job: &mut dyn Job) -> Result<(), Fault> {
-        let mut tx = self.pool.begin_with(self.dialect.begin()).await?;
-        let keep = match job.run(&mut tx).await {
-            Ok(keep) => keep,
-            Err(fault) => {
-                let _ = tx.rollback().await;
-                return Err(fault);
+        let mut conn = self.pool.acquire().await?;
+        let (ran, sound) = single(&mut conn, self.dialect, job).await;
+        if !sound {
+            let _ = conn.close().await;
+        }
+        ran
+    }
+}
+
+/// A transaction of several, and whether the connection is to be used again. Where `SQLite` has undone everything itself, as
+/// on a full disk, the driver still counts the transaction as open and could never begin another one.
+async fn grouped(conn: &mut AnyConnection, dialect: Dialect, jobs: &mut [Box<dyn Job>]) -> (Result<bool, Fault>, bool) {
+    let mut tx = match conn.begin_with(dialect.begin()).await {
+        Ok(tx) => tx,
+        Err(error) => return (Err(error.into()), false),
+    };
+    for job in jobs {
+        let mut savepoint = match tx.begin().await {
+            Ok(savepoint) => savepoint,
+            Err(error) => return (Err(error.into()), false),
+        };
+        let ended = match job.run(&mut savepoint).await {
+            Ok(true) => savepoint.commit().await,
+            Ok(false) => savepoint.rollback().await,
+            Err(_) => {
+                let undone = savepoint.rollback().await.is_ok() && tx.rollback().await.is_ok();
+                return (Ok(false), undone);
             }
         };
-        if keep {
-            tx.commit().await?
-        } else {
-            tx.rollback().await?
+        if let Err(error) = ended {
+            return (Err(error.into()), false);
         }
-        Ok(())
+    }
+    match tx.commit().await {
+        Ok(()) => (Ok(true), true),
+        Err(error) => (Err(error.into()), false),
+    }
+}
+
+/// A transaction of one; see [`grouped`].
+async fn single(conn: &mut AnyConnection, dialect: Dialect, job: &mut dyn Job) -> (Result<(), Fault>, bool) {
+    let mut tx = match conn.begin_with(dialect.begin()).await {
+        Ok(tx) => tx,
+        Err(error) => return (Err(error.into()), false),
+    };
+    let ended = match job.run(&mut tx).await {
+        Ok(true) => tx.commit().await,
+        Ok(false) => tx.rollback().await,
+        Err(fault) => {
+            let undone = tx.rollback().await.is_ok();
+            return (Err(fault), undone);
+        }
+    };
+    match ended {
+        Ok(()) => (Ok(()), true),
+        Err(error) => (Err(error.into()), false),
     }
 }
