@@ -1,5 +1,6 @@
 //! GitHub's own description of its API as the judge.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -66,11 +67,11 @@ impl Contract {
     }
 
     fn judge(&self, exchange: &Exchange<'_>) -> Vec<String> {
-        let path: Vec<&str> = exchange.path.trim_matches('/').split('/').collect();
+        let path: Vec<&str> = exchange.path.trim_start_matches('/').split('/').collect();
         let mut found: Vec<usize> =
             (0..self.operations.len()).filter(|&at| self.operations[at].matches(exchange.method, &path)).collect();
         // `issues/comments/1` is also an issue called `comments`: the more is spelled out, the better.
-        found.sort_by_key(|&at| self.operations[at].segments.iter().filter(|segment| segment.is_none()).count());
+        found.sort_by_key(|&at| Reverse(self.operations[at].segments.iter().flatten().count()));
         let Some(&at) = found.first() else {
             return if exchange.answer.is_none() {
                 vec!["no such operation is described".to_owned()]
@@ -111,18 +112,16 @@ impl Contract {
     fn check(&self, at: usize, place: &str, schema: &Value, body: &Value) -> Vec<String> {
         let key = (at, place.to_owned());
         let known = self.validators.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let validator = match known {
-            Some(validator) => validator,
-            None => {
-                let whole = json!({ "allOf": [schema], "components": self.components });
-                let made = jsonschema::options().with_draft(jsonschema::Draft::Draft4).build(&whole);
-                let made = match made {
-                    Ok(made) => Arc::new(made),
-                    Err(error) => return vec![format!("the description cannot be used: {error}")],
-                };
-                self.validators.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&made));
-                made
-            }
+        let validator = if let Some(validator) = known {
+            validator
+        } else {
+            let whole = json!({ "allOf": [schema], "components": self.components });
+            let made = match jsonschema::options().with_draft(jsonschema::Draft::Draft4).build(&whole) {
+                Ok(made) => Arc::new(made),
+                Err(error) => return vec![format!("the description cannot be used: {error}")],
+            };
+            self.validators.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&made));
+            made
         };
         validator
             .iter_errors(body)
@@ -221,14 +220,11 @@ fn permit_null(value: &mut Value) {
             if let Some(values) = fields.get_mut("enum").and_then(Value::as_array_mut) {
                 values.push(Value::Null);
             }
-            match fields.get("type").cloned() {
-                Some(Value::String(kind)) => {
-                    fields.insert("type".to_owned(), json!([kind, "null"]));
-                }
-                _ => {
-                    let other = Value::Object(std::mem::take(fields));
-                    fields.insert("anyOf".to_owned(), json!([other, { "type": "null" }]));
-                }
+            if let Some(Value::String(kind)) = fields.get("type").cloned() {
+                fields.insert("type".to_owned(), json!([kind, "null"]));
+            } else {
+                let other = Value::Object(std::mem::take(fields));
+                fields.insert("anyOf".to_owned(), json!([other, { "type": "null" }]));
             }
         }
         _ => {}
@@ -236,8 +232,13 @@ fn permit_null(value: &mut Value) {
 }
 
 /// Where the description is known to be narrower than what is answered: the head of a pull request has no repository
-/// once the fork was deleted, and no user once the account was.
+/// once the fork was deleted, and no user once the account was. The list of installations asks of an account that it is
+/// a person and an enterprise at once; a single installation is described as it is.
 fn known_differences(all: &mut Value) {
+    let installations = "/paths/~1app~1installations/get/responses/200/content/application~1json/schema/items";
+    if let Some(place) = all.pointer_mut(installations) {
+        *place = json!({ "$ref": "#/components/schemas/installation" });
+    }
     for schema in ["pull-request", "pull-request-simple"] {
         for part in ["repo", "user"] {
             let at = format!("/components/schemas/{schema}/properties/head/properties/{part}");

@@ -11,7 +11,7 @@ const CONTENTS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray",
 
 impl State {
     /// How GitHub says what somebody is to a repository. It does not say what they may do.
-    fn association(&self, repo: &Repository, login: &str) -> &'static str {
+    fn association(repo: &Repository, login: &str) -> &'static str {
         match repo.roles.get(login).map(String::as_str) {
             _ if repo.owner == login => "OWNER",
             None | Some("none") => "NONE",
@@ -47,7 +47,7 @@ impl State {
         let url = format!("{repo}/issues/comments/{}", comment.id);
         let author = comment.author.as_deref();
         let association = match (self.repos.get(&comment.repo), author) {
-            (Some(repo), Some(author)) => self.association(repo, author),
+            (Some(repo), Some(author)) => Self::association(repo, author),
             _ => "NONE",
         };
         json!({
@@ -103,7 +103,7 @@ impl State {
             "created_at": written(issue.created_ms),
             "updated_at": written(issue.updated_ms),
             "closed_at": time(issue.closed_ms),
-            "author_association": self.association(repo, &issue.author),
+            "author_association": Self::association(repo, &issue.author),
             "active_lock_reason": null,
             "body": issue.body,
             "reactions": self.rollup(Subject::Issue(repo.id, issue.number), &url),
@@ -180,7 +180,7 @@ impl State {
                 "commits": link(format!("{url}/commits")),
                 "statuses": link(statuses),
             },
-            "author_association": self.association(repo, &issue.author),
+            "author_association": Self::association(repo, &issue.author),
             "auto_merge": null,
             "draft": pull.draft,
         })
