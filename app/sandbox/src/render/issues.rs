@@ -189,24 +189,21 @@ impl State {
     /// A pull request as its own description.
     pub(crate) fn pull_json(&self, repo: &Repository, issue: &Issue, pull: &Pull) -> Value {
         let mut json = self.short_pull_json(repo, issue, pull);
-        let base = self.git.merge_base(&repo.folder, &pull.base_sha, &pull.head_sha);
-        let files = base.as_ref().and_then(|base| self.git.changed(&repo.folder, base, &pull.head_sha).ok());
-        let files = files.unwrap_or_default();
-        let commits = self.git.apart(&repo.folder, &pull.base_sha, &pull.head_sha).map_or(0, |(_, ahead)| ahead);
+        let between = self.between(&repo.folder, &pull.base_sha, &pull.head_sha);
         let comments = self.comments.values().filter(|c| c.repo == repo.id && c.number == issue.number).count();
         let more = json!({
             "merged": pull.merged.is_some(),
-            "mergeable": if issue.open { Value::Bool(base.is_some()) } else { Value::Null },
+            "mergeable": if issue.open { Value::Bool(between.related) } else { Value::Null },
             "rebaseable": null,
             "mergeable_state": if pull.draft { "draft" } else if issue.open { "clean" } else { "unknown" },
             "merged_by": pull.merged.as_ref().map(|(by, _)| self.user_json(by)),
             "comments": comments,
             "review_comments": 0,
             "maintainer_can_modify": false,
-            "commits": commits,
-            "additions": files.iter().map(|file| file.additions).sum::<u64>(),
-            "deletions": files.iter().map(|file| file.deletions).sum::<u64>(),
-            "changed_files": files.len(),
+            "commits": between.commits,
+            "additions": between.additions,
+            "deletions": between.deletions,
+            "changed_files": between.files,
         });
         if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
             json.extend(more);
