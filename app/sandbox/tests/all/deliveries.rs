@@ -1,7 +1,9 @@
 //! What the webhook is told.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use sandbox::contract::Payloads;
 use sandbox::faults::Faults;
 use sandbox::signature::sign;
 use serde_json::json;
@@ -14,6 +16,11 @@ async fn told() -> (World, Receiver) {
     let world = World::with(|options| options.webhook = Some(url)).await;
     world.sandbox.quiesce().await;
     (world, receiver)
+}
+
+fn described() -> Payloads {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/contract/webhooks.json");
+    Payloads::read(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
 #[tokio::test]
@@ -49,6 +56,13 @@ async fn everything_that_happens_is_told() {
     sandbox.ping();
     sandbox.quiesce().await;
     let all = receiver.take();
+    let described = described();
+    for arrived in sandbox.deliveries() {
+        assert_eq!(described.check(&arrived.event, &arrived.payload), Vec::<String>::new(), "{}", arrived.event);
+    }
+    let mut broken = all[0].payload();
+    broken["comment"]["user"]["id"] = "seven".into();
+    assert_ne!(described.check("issue_comment", &broken), Vec::<String>::new());
     let names: Vec<String> = all.iter().map(super::support::Arrived::what).collect();
     let expected = [
         "issue_comment.created",
