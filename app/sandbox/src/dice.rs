@@ -1,5 +1,7 @@
 //! Randomness from a seed.
 
+use std::fmt::Write as _;
+
 /// A generator (`SplitMix64`): the same seed throws the same numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
@@ -26,7 +28,7 @@ impl Dice {
     pub(crate) fn hex(&mut self, length: usize) -> String {
         let mut text = String::new();
         while text.len() < length {
-            text.push_str(&format!("{:016x}", self.next()));
+            let _ = write!(text, "{:016x}", self.next());
         }
         text.truncate(length);
         text

@@ -14,6 +14,20 @@ pub(crate) struct Git {
     path: OsString,
 }
 
+/// A commit that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct New<'a> {
+    pub(crate) files: &'a [(&'a str, Option<&'a str>)],
+    pub(crate) message: &'a str,
+    pub(crate) by: &'a str,
+    pub(crate) now_ms: u64,
+}
+
+/// A text in the stream that `git fast-import` reads.
+fn data(stream: &mut Vec<u8>, text: &str) {
+    stream.extend(format!("data {}\n{text}\n", text.len()).into_bytes());
+}
+
 /// A changed file between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Changed {
@@ -62,10 +76,10 @@ impl Git {
     }
 
     fn call(&self, folder: &Path, args: &[&str]) -> Result<String, Error> {
-        self.run(self.command(folder).args(args), args, &[])
+        Self::run(self.command(folder).args(args), args, &[])
     }
 
-    fn run(&self, command: &mut Command, args: &[&str], input: &[u8]) -> Result<String, Error> {
+    fn run(command: &mut Command, args: &[&str], input: &[u8]) -> Result<String, Error> {
         let bytes = Self::bytes(command, args, input)?;
         Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())
     }
@@ -91,15 +105,10 @@ impl Git {
     /// Makes an empty bare repository.
     pub(crate) fn init(&self, folder: &Path) -> Result<(), Error> {
         std::fs::create_dir_all(folder)?;
-        self.call(folder, &["init", "--quiet", "--bare", "--initial-branch=main"])?;
-        for (key, value) in [
-            ("uploadpack.allowAnySHA1InWant", "true"),
-            ("uploadpack.allowFilter", "true"),
-            ("receive.denyNonFastForwards", "false"),
-            ("gc.auto", "0"),
-        ] {
-            self.call(folder, &["config", key, value])?;
-        }
+        self.call(folder, &["init", "--quiet", "--bare", "--template=", "--initial-branch=main"])?;
+        let mut config = std::fs::OpenOptions::new().append(true).open(folder.join("config"))?;
+        // Commits are fetched by their sha, and in part.
+        config.write_all(b"[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n[gc]\n\tauto = 0\n")?;
         Ok(())
     }
 
@@ -132,50 +141,37 @@ impl Git {
         self.call(folder, &["update-ref", name, sha]).map(drop)
     }
 
-    /// Adds a commit to a branch, which begins with it where it does not exist. `None` removes a file.
+    /// Adds a commit to a branch, after another one where that is given. `None` removes a file.
     pub(crate) fn commit(
         &self,
         folder: &Path,
         branch: &str,
-        files: &[(&str, Option<&str>)],
-        message: &str,
-        by: &str,
-        now_ms: u64,
+        after: Option<&str>,
+        commit: &New<'_>,
     ) -> Result<String, Error> {
-        let parent = self.tip(folder, branch);
-        let index = tempfile::NamedTempFile::new_in(folder)?.into_temp_path();
-        // git wants to make it itself.
-        std::fs::remove_file(&index)?;
-        let with_index = |args: &[&str], input: &[u8]| {
-            self.run(self.command(folder).env("GIT_INDEX_FILE", &index).args(args), args, input)
-        };
-        if let Some(parent) = &parent {
-            with_index(&["read-tree", parent], &[])?;
+        let mut stream = format!("commit refs/heads/{branch}\nmark :1\n").into_bytes();
+        let person = format!("{} <{}@localhost> {} +0000\n", commit.by, commit.by, commit.now_ms / 1000);
+        stream.extend(format!("author {person}committer {person}").into_bytes());
+        data(&mut stream, commit.message);
+        if let Some(after) = after {
+            stream.extend(format!("from {after}\n").into_bytes());
         }
-        for (name, text) in files {
-            if name.is_empty() || name.starts_with(['-', '/']) {
+        for (name, text) in commit.files {
+            if name.is_empty() || name.starts_with('/') {
                 return Err(Error::Refused(format!("{name:?} is not the name of a file in a repository")));
             }
+            let name = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
             let Some(text) = text else {
-                with_index(&["update-index", "--force-remove", "--", name], &[])?;
+                stream.extend(format!("D \"{name}\"\n").into_bytes());
                 continue;
             };
-            let blob = self.run(
-                self.command(folder).args(["hash-object", "-w", "--stdin"]),
-                &["hash-object"],
-                text.as_bytes(),
-            )?;
             let mode = if text.starts_with("#!") { "100755" } else { "100644" };
-            with_index(&["update-index", "--add", "--cacheinfo", &format!("{mode},{blob},{name}")], &[])?;
+            stream.extend(format!("M {mode} inline \"{name}\"\n").into_bytes());
+            data(&mut stream, text);
         }
-        let tree = with_index(&["write-tree"], &[])?;
-        let mut args = vec!["commit-tree", &tree, "-F", "-"];
-        if let Some(parent) = &parent {
-            args.extend(["-p", parent]);
-        }
-        let sha = self.run(self.signed(folder, by, now_ms).args(&args), &args, message.as_bytes())?;
-        self.point(folder, &format!("refs/heads/{branch}"), &sha)?;
-        Ok(sha)
+        stream.extend_from_slice(b"get-mark :1\ndone\n");
+        let args = ["fast-import", "--quiet", "--done", "--date-format=raw"];
+        Self::run(self.command(folder).args(args), &args, &stream)
     }
 
     /// A call that writes this person and time into commits.
@@ -202,22 +198,21 @@ impl Git {
         let said = self.call(folder, &["merge-tree", "--write-tree", &base, head])?;
         let tree = said.lines().next().unwrap_or_default();
         let args = ["commit-tree", tree, "-p", &base, "-p", head, "-F", "-"];
-        let sha = self.run(self.signed(folder, by, now_ms).args(args), &args, message.as_bytes())?;
+        let sha = Self::run(self.signed(folder, by, now_ms).args(args), &args, message.as_bytes())?;
         self.point(folder, &format!("refs/heads/{branch}"), &sha)?;
         Ok(sha)
     }
 
-    /// Brings a commit over from another repository, as a ref.
-    pub(crate) fn bring(&self, from: &Path, sha: &str, to: &Path, name: &str) -> Result<(), Error> {
-        let refspec = format!("+{sha}:{name}");
-        let from = from.display().to_string();
-        self.call(to, &["fetch", "--quiet", "--no-tags", &from, &refspec]).map(drop)
-    }
-
-    /// Brings all branches over from another repository.
-    pub(crate) fn copy(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        let from = from.display().to_string();
-        self.call(to, &["fetch", "--quiet", &from, "+refs/heads/*:refs/heads/*"]).map(drop)
+    /// Makes an empty bare repository that shares its objects with another one, as forks do.
+    pub(crate) fn init_fork(&self, folder: &Path, parent: &Path) -> Result<(), Error> {
+        self.init(folder)?;
+        let objects = folder.join("objects");
+        std::fs::remove_dir_all(&objects)?;
+        std::os::unix::fs::symlink(parent.join("objects"), objects)?;
+        for (name, sha) in self.branches(parent)? {
+            self.point(folder, &format!("refs/heads/{name}"), &sha)?;
+        }
+        Ok(())
     }
 
     /// The best common ancestor; `None` where the histories have nothing in common.
@@ -282,7 +277,7 @@ impl Git {
                 let mut name = fields.next().unwrap_or_default().to_owned();
                 if name.is_empty() {
                     parts.next();
-                    name = parts.next().unwrap_or_default().to_owned();
+                    parts.next().unwrap_or_default().clone_into(&mut name);
                 }
                 if let Some(file) = all.iter_mut().find(|file| file.name == name) {
                     (file.additions, file.deletions) = (additions, deletions);

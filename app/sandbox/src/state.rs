@@ -1,7 +1,8 @@
 //! Everything that a sandbox remembers, behind one lock.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -21,10 +22,22 @@ const REQUESTS: usize = 20_000;
 /// So many deliveries may wait.
 pub(crate) const DELIVERIES: usize = 10_000;
 
+/// What lies between the base and the head of a pull request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Between {
+    pub(crate) related: bool,
+    pub(crate) commits: u64,
+    pub(crate) files: usize,
+    pub(crate) additions: u64,
+    pub(crate) deletions: u64,
+}
+
 /// Everything that a sandbox remembers.
 pub(crate) struct State {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dice: Dice,
+    /// What lies between two commits, which never changes.
+    between: RefCell<BTreeMap<(String, String), Between>>,
     pub(crate) git: Git,
     pub(crate) judge: Option<Judge>,
     /// `http://127.0.0.1:<port>`.
@@ -64,6 +77,7 @@ impl State {
         let mut state = Self {
             clock: Arc::clone(&options.clock),
             dice: Dice::new(options.seed),
+            between: RefCell::default(),
             git: Git::new(path),
             judge: options.judge.clone(),
             web,
@@ -165,6 +179,27 @@ impl State {
     /// The folder of a repository of this number.
     pub(crate) fn folder(&self, repo: u64) -> PathBuf {
         self.folder.join(format!("{repo}.git"))
+    }
+
+    /// What lies between the base and the head of a pull request.
+    pub(crate) fn between(&self, folder: &Path, base: &str, head: &str) -> Between {
+        let key = (base.to_owned(), head.to_owned());
+        if let Some(known) = self.between.borrow().get(&key) {
+            return *known;
+        }
+        let mut between = Between::default();
+        if let Some(common) = self.git.merge_base(folder, base, head) {
+            let files = self.git.changed(folder, &common, head).unwrap_or_default();
+            between = Between {
+                related: true,
+                commits: self.git.apart(folder, base, head).map_or(0, |(_, ahead)| ahead),
+                files: files.len(),
+                additions: files.iter().map(|file| file.additions).sum(),
+                deletions: files.iter().map(|file| file.deletions).sum(),
+            };
+        }
+        self.between.borrow_mut().insert(key, between);
+        between
     }
 
     /// The installation that reaches a repository.

@@ -76,11 +76,8 @@ impl State {
     fn point_pull(&self, repo: u64, number: u64) -> Result<(), Error> {
         let (_, pull) = self.pull(repo, number)?;
         let here = self.repo(repo)?;
-        let name = format!("refs/pull/{number}/head");
-        match pull.head_repo.and_then(|id| self.repos.get(&id)) {
-            Some(there) if there.id != repo => self.git.bring(&there.folder, &pull.head_sha, &here.folder, &name),
-            _ => self.git.point(&here.folder, &name, &pull.head_sha),
-        }
+        // Forks share their objects with what they were forked from.
+        self.git.point(&here.folder, &format!("refs/pull/{number}/head"), &pull.head_sha)
     }
 
     pub(crate) fn tell_of_pull(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::Error;
+use crate::git::New;
 use crate::hooks::About;
 use crate::model::{Kind, Repository};
 use crate::state::State;
@@ -13,6 +14,13 @@ use crate::state::State;
 fn is_name(text: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !text.is_empty() && text.len() <= 100 && !text.starts_with(['.', '-']) && text.chars().all(known)
+}
+
+/// Whether this can be the name of a branch.
+fn is_branch(text: &str) -> bool {
+    let part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']);
+    let known = |c: char| c.is_alphanumeric() || "-_./+#@".contains(c);
+    text.split('/').all(part) && !text.contains("..") && !text.ends_with('.') && text.chars().all(known)
 }
 
 /// `owner/name` in two.
@@ -31,7 +39,10 @@ impl State {
         self.user(owner, if parent.is_some() { Kind::User } else { Kind::Organization });
         let id = self.id();
         let folder = self.folder(id);
-        self.git.init(&folder)?;
+        match parent {
+            Some(parent) => self.git.init_fork(&folder, &self.repo(parent)?.folder)?,
+            None => self.git.init(&folder)?,
+        }
         let repo = Repository {
             id,
             owner: owner.to_owned(),
@@ -70,23 +81,20 @@ impl State {
         message: &str,
         by: &str,
     ) -> Result<String, Error> {
-        let repo = self.repo(repo)?;
-        let folder = &repo.folder;
-        if self.git.tip(folder, branch).is_none()
-            && let Some(from) = self.git.tip(folder, &repo.default_branch)
-        {
-            self.git.point(folder, &format!("refs/heads/{branch}"), &from)?;
+        if !is_branch(branch) {
+            return Err(Error::Refused(format!("{branch:?} is not the name of a branch")));
         }
-        self.git.commit(folder, branch, files, message, by, self.now())
+        let repo = self.repo(repo)?;
+        let tip = |branch: &str| self.git.tip(&repo.folder, branch);
+        let after = tip(branch).or_else(|| tip(&repo.default_branch));
+        self.git.commit(&repo.folder, branch, after.as_deref(), &New { files, message, by, now_ms: self.now() })
     }
 
     /// Makes a fork of a repository.
     pub(crate) fn fork(&mut self, repo: u64, owner: &str) -> Result<u64, Error> {
         let parent = self.repo(repo)?;
-        let (name, private, from) = (format!("{owner}/{}", parent.name), parent.private, parent.folder.clone());
-        let id = self.make_repo(&name, private, Some(repo))?;
-        self.git.copy(&from, &self.folder(id))?;
-        Ok(id)
+        let (name, private) = (format!("{owner}/{}", parent.name), parent.private);
+        self.make_repo(&name, private, Some(repo))
     }
 
     /// Deletes a fork; its pull requests stay.

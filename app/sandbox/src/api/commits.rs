@@ -35,11 +35,8 @@ fn side(state: &State, repo: u64, text: &str) -> Option<String> {
         other.owner == owner && (other.id == root || other.parent == Some(root) || other.id == here.id)
     };
     let other = state.repos.values().find(related)?;
-    let sha = resolve(state, &other.folder, name)?;
-    if other.id != here.id {
-        state.git.bring(&other.folder, &sha, &here.folder, &format!("refs/compared/{sha}")).ok()?;
-    }
-    Some(sha)
+    // Forks share their objects with what they were forked from.
+    resolve(state, &other.folder, name)
 }
 
 pub(super) fn compare(state: &State, asks: &Asks<'_>, basehead: &str) -> Answer {

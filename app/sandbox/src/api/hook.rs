@@ -49,7 +49,7 @@ pub(super) fn list(state: &State, call: &Call) -> Answer {
         let url = format!("{}/app/hook/deliveries", state.api());
         format!("<{url}?per_page={per_page}&cursor=v1_{}{status}>; rel=\"next\"", last.id)
     });
-    let lines: Vec<Value> = page.into_iter().map(|delivery| state.delivery_line_json(delivery)).collect();
+    let lines: Vec<Value> = page.into_iter().map(State::delivery_line_json).collect();
     Ok(Page::<Value>::reply(next, lines.into()))
 }
 

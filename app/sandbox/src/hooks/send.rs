@@ -89,7 +89,7 @@ async fn send(shared: &Arc<Shared>, client: &reqwest::Client, id: u64, twice: bo
     match answered {
         Ok((status @ 200..300, text)) => finish(shared, id, "OK", status, text, headers, took),
         Ok((status, text)) => {
-            finish(shared, id, &format!("Invalid HTTP Response: {status}"), status, text, headers, took)
+            finish(shared, id, &format!("Invalid HTTP Response: {status}"), status, text, headers, took);
         }
         Err(error) if error.is_timeout() => finish(shared, id, "timed out", 0, String::new(), headers, took),
         Err(_) => finish(shared, id, "failed to connect to host", 0, String::new(), headers, took),

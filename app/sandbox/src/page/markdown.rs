@@ -26,11 +26,7 @@ pub(super) fn html(text: &str) -> String {
         match &mut node.data.borrow_mut().value {
             NodeValue::HtmlBlock(block) => block.literal = tamed(&block.literal),
             NodeValue::HtmlInline(literal) => *literal = tamed(literal),
-            NodeValue::Link(link) | NodeValue::Image(link) => {
-                if !SCHEMES.iter().any(|scheme| link.url.to_ascii_lowercase().starts_with(scheme)) {
-                    link.url = String::new();
-                }
-            }
+            NodeValue::Link(link) | NodeValue::Image(link) if !is_harmless(&link.url) => link.url.clear(),
             _ => {}
         }
     }
@@ -38,6 +34,10 @@ pub(super) fn html(text: &str) -> String {
     // Writing to a text does not fail.
     let _ = format_html(root, &options, &mut html);
     html
+}
+
+fn is_harmless(url: &str) -> bool {
+    SCHEMES.iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme))
 }
 
 /// HTML without comments, in which only known tags are left.

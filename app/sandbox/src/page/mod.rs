@@ -23,7 +23,7 @@ pub(crate) fn answer(state: &State, path: &str) -> Option<String> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
         [""] => Some(start(state)),
-        [owner, name] => list(state, repo(state, owner, name)?),
+        [owner, name] => Some(list(repo(state, owner, name)?)),
         [owner, name, "pull" | "issues", number] => {
             let repo = repo(state, owner, name)?;
             Some(issue(state, repo, repo.issues.get(&number.parse().ok()?)?))
@@ -59,8 +59,8 @@ fn start(state: &State) -> String {
     framed("Sandbox", &inner)
 }
 
-fn list(_: &State, repo: &Repository) -> Option<String> {
-    Some(framed(&repo.full_name(), &format!("<h1>{}</h1>{}", escaped(&repo.full_name()), pulls(repo))))
+fn list(repo: &Repository) -> String {
+    framed(&repo.full_name(), &format!("<h1>{}</h1>{}", escaped(&repo.full_name()), pulls(repo)))
 }
 
 fn pulls(repo: &Repository) -> String {

@@ -72,7 +72,7 @@ impl State {
     }
 
     /// A line of the log of deliveries.
-    pub(crate) fn delivery_line_json(&self, delivery: &Delivery) -> Value {
+    pub(crate) fn delivery_line_json(delivery: &Delivery) -> Value {
         json!({
             "id": delivery.id,
             "guid": delivery.guid,
@@ -91,7 +91,7 @@ impl State {
 
     /// A delivery with what was sent and answered.
     pub(crate) fn delivery_json(&self, delivery: &Delivery) -> Value {
-        let mut full = self.delivery_line_json(delivery);
+        let mut full = Self::delivery_line_json(delivery);
         full["url"] = self.app.webhook.clone().unwrap_or_default().into();
         full["request"] = json!({ "headers": delivery.headers, "payload": delivery.payload });
         full["response"] = json!({ "headers": {}, "payload": delivery.answer });

@@ -11,7 +11,7 @@ const CONTENTS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray",
 
 impl State {
     /// How GitHub says what somebody is to a repository. It does not say what they may do.
-    fn association(&self, repo: &Repository, login: &str) -> &'static str {
+    fn association(repo: &Repository, login: &str) -> &'static str {
         match repo.roles.get(login).map(String::as_str) {
             _ if repo.owner == login => "OWNER",
             None | Some("none") => "NONE",
@@ -47,7 +47,7 @@ impl State {
         let url = format!("{repo}/issues/comments/{}", comment.id);
         let author = comment.author.as_deref();
         let association = match (self.repos.get(&comment.repo), author) {
-            (Some(repo), Some(author)) => self.association(repo, author),
+            (Some(repo), Some(author)) => Self::association(repo, author),
             _ => "NONE",
         };
         json!({
@@ -103,7 +103,7 @@ impl State {
             "created_at": written(issue.created_ms),
             "updated_at": written(issue.updated_ms),
             "closed_at": time(issue.closed_ms),
-            "author_association": self.association(repo, &issue.author),
+            "author_association": Self::association(repo, &issue.author),
             "active_lock_reason": null,
             "body": issue.body,
             "reactions": self.rollup(Subject::Issue(repo.id, issue.number), &url),
@@ -180,7 +180,7 @@ impl State {
                 "commits": link(format!("{url}/commits")),
                 "statuses": link(statuses),
             },
-            "author_association": self.association(repo, &issue.author),
+            "author_association": Self::association(repo, &issue.author),
             "auto_merge": null,
             "draft": pull.draft,
         })
@@ -189,24 +189,21 @@ impl State {
     /// A pull request as its own description.
     pub(crate) fn pull_json(&self, repo: &Repository, issue: &Issue, pull: &Pull) -> Value {
         let mut json = self.short_pull_json(repo, issue, pull);
-        let base = self.git.merge_base(&repo.folder, &pull.base_sha, &pull.head_sha);
-        let files = base.as_ref().and_then(|base| self.git.changed(&repo.folder, base, &pull.head_sha).ok());
-        let files = files.unwrap_or_default();
-        let commits = self.git.apart(&repo.folder, &pull.base_sha, &pull.head_sha).map_or(0, |(_, ahead)| ahead);
+        let between = self.between(&repo.folder, &pull.base_sha, &pull.head_sha);
         let comments = self.comments.values().filter(|c| c.repo == repo.id && c.number == issue.number).count();
         let more = json!({
             "merged": pull.merged.is_some(),
-            "mergeable": if issue.open { Value::Bool(base.is_some()) } else { Value::Null },
+            "mergeable": if issue.open { Value::Bool(between.related) } else { Value::Null },
             "rebaseable": null,
             "mergeable_state": if pull.draft { "draft" } else if issue.open { "clean" } else { "unknown" },
             "merged_by": pull.merged.as_ref().map(|(by, _)| self.user_json(by)),
             "comments": comments,
             "review_comments": 0,
             "maintainer_can_modify": false,
-            "commits": commits,
-            "additions": files.iter().map(|file| file.additions).sum::<u64>(),
-            "deletions": files.iter().map(|file| file.deletions).sum::<u64>(),
-            "changed_files": files.len(),
+            "commits": between.commits,
+            "additions": between.additions,
+            "deletions": between.deletions,
+            "changed_files": between.files,
         });
         if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
             json.extend(more);

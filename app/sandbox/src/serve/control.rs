@@ -193,7 +193,7 @@ fn play(state: &mut State, act: Act) -> Result<Value, Error> {
 }
 
 fn everything(state: &State) -> Value {
-    let deliveries: Vec<Value> = state.deliveries.values().map(|delivery| state.delivery_line_json(delivery)).collect();
+    let deliveries: Vec<Value> = state.deliveries.values().map(State::delivery_line_json).collect();
     json!({
         "settings": Settings::of(state),
         "users": state.users.values().collect::<Vec<_>>(),

@@ -115,13 +115,13 @@ fn judged(state: &mut State, asked: &Asked, path: &str) -> Reply {
     };
     let body: Option<Value> = match asked.body.as_ref() {
         [] => None,
-        bytes => match serde_json::from_slice(bytes) {
-            Ok(body) => Some(body),
-            Err(_) => {
+        bytes => {
+            let Ok(body) = serde_json::from_slice(bytes) else {
                 state.violations.push(format!("{} {path}: the body is no JSON", asked.method));
                 return refuse(400, "Problems parsing JSON");
-            }
-        },
+            };
+            Some(body)
+        }
     };
     let call = Call {
         method: asked.method.clone(),

@@ -53,10 +53,7 @@ impl Service {
                     .map_or_else(absent, |repo| self.moved(&repo.full_name(), asked));
             };
             let Some(repo) = state.repos.get(&id) else { return absent() };
-            let caller = match Caller::of(&state, asked.header("authorization")) {
-                Ok(caller) => caller,
-                Err(_) => return denied(),
-            };
+            let Ok(caller) = Caller::of(&state, asked.header("authorization")) else { return denied() };
             let permitted = match caller {
                 Caller::Installation(token) => {
                     token.repositories.contains(&id) && token.permissions.contains_key("contents")

@@ -1,0 +1,7 @@
+mod answers;
+mod deliveries;
+mod faults;
+mod fetching;
+mod login;
+mod pages;
+mod support;
