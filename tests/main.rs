@@ -4,6 +4,7 @@
 // they share is written as they are.
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+mod app;
 mod chaos;
 mod cluster;
 mod demo;

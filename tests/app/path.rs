@@ -1,0 +1,29 @@
+//! The whole path: a comment, a reaction, a run, one comment through its states, a check, a verdict.
+
+use super::harness::{App, MARKER};
+
+#[test]
+fn a_command_becomes_one_true_comment() {
+    let mut app = App::started(5);
+    let number = app.pull("topic", 2000);
+    app.hold_steps(true);
+    let asked = app.comment(number, "mona", "Is this slower?\r\n\r\n/ab-test tiny\r\n");
+    let first = app.until("a comment", || app.verdict(number));
+    assert!(first.contains("Verdict:"), "{first}");
+    let running = app.until_comment(number, "round 1 of at most 5");
+    assert!(running.lines().next() == Some(MARKER), "{running}");
+    let reactions = app.until("reactions", || Some(app.reactions(asked)).filter(|all| all.len() == 2));
+    assert_eq!(reactions, ["eyes", "rocket"]);
+    let check = app.until("a check", || app.checks().pop());
+    assert_eq!((check.status.as_str(), check.name.as_str()), ("in_progress", "zephyr-ab / tiny"));
+    app.hold_steps(false);
+    let done = app.until_over(number);
+    assert!(done.contains("\nVerdict: pass\n"), "{done}");
+    let check = app.until("the check ends", || app.checks().pop().filter(|check| check.status == "completed"));
+    assert_eq!(check.conclusion.as_deref(), Some("success"));
+    assert_eq!(app.ours(number, MARKER).len(), 1);
+    assert_eq!(app.checks().len(), 1);
+    assert_eq!(app.reply(number), None);
+    app.assert_lawful();
+    app.stop();
+}
