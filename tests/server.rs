@@ -37,18 +37,18 @@ struct Memory(Arc<Inside>);
 struct Inside {
     deliveries: Mutex<BTreeMap<String, Delivery>>,
     fails: AtomicBool,
-    /// Where it is set: one more waits here, until it is let through.
-    gate: Option<(Notify, Semaphore)>,
+    /// Where it is set: how many have come here, and how many may go through. Both are counts: two may come at once.
+    gate: Option<(Semaphore, Semaphore)>,
 }
 
 impl Memory {
     fn gated() -> Self {
-        Self(Arc::new(Inside { gate: Some((Notify::new(), Semaphore::new(0))), ..Inside::default() }))
+        Self(Arc::new(Inside { gate: Some((Semaphore::new(0), Semaphore::new(0))), ..Inside::default() }))
     }
 
     /// Returns when a delivery waits.
     async fn waits(&self) {
-        self.0.gate.as_ref().unwrap().0.notified().await;
+        self.0.gate.as_ref().unwrap().0.acquire().await.unwrap().forget();
     }
 
     fn let_through(&self) {
@@ -67,7 +67,7 @@ impl Memory {
 impl Receiver for Memory {
     async fn receive(&self, delivery: Delivery) -> Result<bool, StoreError> {
         if let Some((waits, gate)) = &self.0.gate {
-            waits.notify_one();
+            waits.add_permits(1);
             gate.acquire().await.unwrap().forget();
         }
         assert!(!delivery.payload.contains("panic"), "asked to");

@@ -67,6 +67,8 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
             Ok(said) => ("ok", said),
             Err(why) => ("wrong", why),
         };
+        // One line: a parser shows more.
+        let said = said.lines().next().unwrap_or_default();
         // Writing to a text cannot fail.
         let _ = writeln!(text, "{part:9}  {word:5}  {said}");
     }
