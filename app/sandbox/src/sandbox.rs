@@ -163,15 +163,20 @@ impl Sandbox {
         self.with(|state| state.suspend(installation, suspended, by))
     }
 
+    /// Takes a repository away from the app.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where the app does not reach it.
+    pub fn withdraw(&self, repo: &str, by: &str) -> Result<(), Error> {
+        self.in_repo(repo, |state, id| state.withdraw(id, by))
+    }
+
     /// Changes what an installation may; `None` takes the permission away.
-    pub fn permit(&self, installation: u64, what: &str, level: Option<&str>) {
-        self.with(|state| {
-            let Some(found) = state.installations.get_mut(&installation) else { return };
-            match level {
-                Some(level) => found.permissions.insert(what.to_owned(), level.to_owned()),
-                None => found.permissions.remove(what),
-            };
-        });
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an installation that is not there.
+    pub fn permit(&self, installation: u64, what: &str, level: Option<&str>) -> Result<(), Error> {
+        self.with(|state| state.permit(installation, what, level))
     }
 
     /// Sends a `ping`.
