@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::exchange::Logged;
@@ -18,6 +18,8 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Somebody waits for all deliveries.
     pub(crate) flush: Notify,
+    /// How often something may have changed by a request or a delivery.
+    changes: watch::Sender<u64>,
     /// The repositories; removed with the last of those who share this.
     _folder: tempfile::TempDir,
 }
@@ -25,6 +27,11 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes those who wait for something, after it was done.
+    pub(crate) fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
     }
 }
 
@@ -52,7 +59,12 @@ impl Sandbox {
         let web = format!("http://{}", listener.local_addr()?);
         let (outgoing, queue) = mpsc::channel(DELIVERIES);
         let state = State::new(&options, web, folder.path().to_owned(), outgoing);
-        let shared = Arc::new(Shared { state: Mutex::new(state), flush: Notify::new(), _folder: folder });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            flush: Notify::new(),
+            changes: watch::Sender::new(0),
+            _folder: folder,
+        });
         let stop = CancellationToken::new();
         tokio::spawn(hooks::send::run(Arc::clone(&shared), client, queue, stop.clone()));
         tokio::spawn(serve::run(Arc::clone(&shared), listener, stop.clone()));
@@ -151,15 +163,20 @@ impl Sandbox {
         self.with(|state| state.suspend(installation, suspended, by))
     }
 
+    /// Takes a repository away from the app.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where the app does not reach it.
+    pub fn withdraw(&self, repo: &str, by: &str) -> Result<(), Error> {
+        self.in_repo(repo, |state, id| state.withdraw(id, by))
+    }
+
     /// Changes what an installation may; `None` takes the permission away.
-    pub fn permit(&self, installation: u64, what: &str, level: Option<&str>) {
-        self.with(|state| {
-            let Some(found) = state.installations.get_mut(&installation) else { return };
-            match level {
-                Some(level) => found.permissions.insert(what.to_owned(), level.to_owned()),
-                None => found.permissions.remove(what),
-            };
-        });
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an installation that is not there.
+    pub fn permit(&self, installation: u64, what: &str, level: Option<&str>) -> Result<(), Error> {
+        self.with(|state| state.permit(installation, what, level))
     }
 
     /// Sends a `ping`.
@@ -359,6 +376,17 @@ impl Sandbox {
         self.in_repo(repo, |state, id| state.set_draft(id, number, draft, by))
     }
 
+    /// Locks a conversation, or opens it again: the app cannot comment on it while it is locked.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is none.
+    pub fn set_locked(&self, repo: &str, number: u64, locked: bool) -> Result<(), Error> {
+        self.in_repo(repo, |state, id| {
+            state.issue_mut(id, number)?.locked = locked;
+            Ok(())
+        })
+    }
+
     // ---- comments ----
 
     /// Writes a comment. Returns its number.
@@ -460,6 +488,21 @@ impl Sandbox {
         self.shared.flush.notify_one();
         // The sender lives as long as `self.shared`.
         let _ = pending.wait_for(|pending| *pending == 0).await;
+    }
+
+    /// Waits until something is there, looked at now and after every request and every delivery. Waits for ever where
+    /// it never comes: put a limit around it.
+    pub async fn until<T>(&self, mut look: impl FnMut(&Self) -> Option<T>) -> T {
+        let mut changes = self.shared.changes.subscribe();
+        loop {
+            // What changes from here on wakes it, whether it is seen by this look or not.
+            changes.borrow_and_update();
+            if let Some(found) = look(self) {
+                return found;
+            }
+            // The sender lives as long as `self.shared`.
+            let _ = changes.changed().await;
+        }
     }
 
     /// Sets what goes wrong by chance.

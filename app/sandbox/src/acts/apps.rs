@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::hooks::About;
-use crate::model::Installation;
+use crate::model::{Installation, Repository};
 use crate::state::State;
 
 impl State {
@@ -14,8 +14,10 @@ impl State {
             return Err(Error::Unknown(format!("user {account}")));
         }
         if let Some(known) = self.installations.values_mut().find(|installation| installation.account == account) {
-            known.repositories.extend(repos);
-            return Ok(known.id);
+            let id = known.id;
+            let added: Vec<u64> = repos.iter().copied().filter(|repo| known.repositories.insert(*repo)).collect();
+            self.tell_of_repositories(id, &added, &[], account)?;
+            return Ok(id);
         }
         let id = self.id();
         let installation = Installation {
@@ -29,6 +31,25 @@ impl State {
         self.installations.insert(id, installation);
         self.tell_of_installation(id, "created", account)?;
         Ok(id)
+    }
+
+    /// Takes a repository away from the app.
+    pub(crate) fn withdraw(&mut self, repo: u64, by: &str) -> Result<(), Error> {
+        let found =
+            self.installations.values_mut().find_map(|found| found.repositories.remove(&repo).then_some(found.id));
+        let id = found.ok_or_else(|| Error::Unknown(format!("installation with repository {repo}")))?;
+        self.tell_of_repositories(id, &[], &[repo], by)
+    }
+
+    /// Changes what an installation may.
+    pub(crate) fn permit(&mut self, id: u64, what: &str, level: Option<&str>) -> Result<(), Error> {
+        let found = self.installations.get_mut(&id).ok_or_else(|| Error::Unknown(format!("installation {id}")))?;
+        let account = found.account.clone();
+        match level {
+            Some(level) => found.permissions.insert(what.to_owned(), level.to_owned()),
+            None => found.permissions.remove(what),
+        };
+        self.tell_of_installation(id, "new_permissions_accepted", &account)
     }
 
     /// Removes the app from an account.
@@ -48,22 +69,40 @@ impl State {
 
     fn tell_of_installation(&mut self, id: u64, action: &str, by: &str) -> Result<(), Error> {
         let found = self.installations.get(&id).ok_or_else(|| Error::Unknown(format!("installation {id}")))?;
-        let repositories: Vec<Value> = found
-            .repositories
-            .iter()
-            .filter_map(|id| self.repos.get(id))
-            .map(|repo| {
-                json!({
-                    "id": repo.id, "node_id": format!("R_{}", repo.id), "name": repo.name, "full_name": repo.full_name(),
-                    "private": repo.private,
-                })
-            })
-            .collect();
+        let repositories = self.named_shortly(found.repositories.iter());
         let mut payload = json!({ "installation": self.installation_json(found), "repositories": repositories });
         if action == "created" {
             payload["requester"] = Value::Null;
         }
         self.raise("installation", Some(action), &About::Installation(id), by, payload);
+        Ok(())
+    }
+
+    /// Repositories as deliveries about installations name them.
+    fn named_shortly<'a>(&self, repos: impl Iterator<Item = &'a u64>) -> Vec<Value> {
+        let short = |repo: &Repository| {
+            json!({
+                "id": repo.id, "node_id": format!("R_{}", repo.id), "name": repo.name, "full_name": repo.full_name(),
+                "private": repo.private,
+            })
+        };
+        repos.filter_map(|id| self.repos.get(id)).map(short).collect()
+    }
+
+    fn tell_of_repositories(&mut self, id: u64, added: &[u64], removed: &[u64], by: &str) -> Result<(), Error> {
+        if added.is_empty() && removed.is_empty() {
+            return Ok(());
+        }
+        let found = self.installations.get(&id).ok_or_else(|| Error::Unknown(format!("installation {id}")))?;
+        let payload = json!({
+            "installation": self.installation_json(found),
+            "repository_selection": "selected",
+            "repositories_added": self.named_shortly(added.iter()),
+            "repositories_removed": self.named_shortly(removed.iter()),
+            "requester": null,
+        });
+        let action = if added.is_empty() { "removed" } else { "added" };
+        self.raise("installation_repositories", Some(action), &About::Installation(id), by, payload);
         Ok(())
     }
 }

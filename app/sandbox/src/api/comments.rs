@@ -26,7 +26,9 @@ pub(super) fn list(state: &State, asks: &Asks<'_>, number: u64) -> Answer {
 
 pub(super) fn create(state: &mut State, asks: &Asks<'_>, number: u64) -> Answer {
     asks.may_write(&MAY)?;
-    state.issue(asks.repo, number)?;
+    if state.issue(asks.repo, number)?.locked {
+        return Err(refuse(403, "Unable to create comment because issue is locked."));
+    }
     let body = asks.call.needed("body")?.to_owned();
     let bot = state.bot();
     let id = state.write_comment(asks.repo, number, &bot, &body, true)?;

@@ -112,14 +112,15 @@ fn in_repo(state: &mut State, call: &Call, repo: u64, rest: &[&str]) -> Answer {
         ("GET", ["issues", n, "comments"]) => comments::list(state, &asks, number(n)?),
         ("POST", ["issues", n, "comments"]) => comments::create(state, &asks, number(n)?),
         ("GET", ["issues", "comments", id]) => comments::get(state, &asks, number(id)?),
-        ("PATCH", ["issues", "comments", id]) => comments::edit(state, &asks, number(id)?),
+        // POST stands for PATCH where nothing is created.
+        ("PATCH" | "POST", ["issues", "comments", id]) => comments::edit(state, &asks, number(id)?),
         ("DELETE", ["issues", "comments", id]) => comments::delete(state, &asks, number(id)?),
         (_, ["issues", "comments", id, "reactions", rest @ ..]) => {
             reactions::to_comment(state, &asks, number(id)?, rest)
         }
         (_, ["issues", n, "reactions", rest @ ..]) => reactions::to_issue(state, &asks, number(n)?, rest),
         ("POST", ["check-runs"]) => checks::create(state, &asks),
-        ("PATCH", ["check-runs", id]) => checks::update(state, &asks, number(id)?),
+        ("PATCH" | "POST", ["check-runs", id]) => checks::update(state, &asks, number(id)?),
         ("GET", ["check-runs", id]) => checks::get(state, &asks, number(id)?),
         ("GET", ["compare", basehead @ ..]) => commits::compare(state, &asks, &basehead.join("/")),
         ("GET", ["commits", name @ .., "check-runs"]) => checks::list(state, &asks, &name.join("/")),

@@ -115,7 +115,12 @@ fn prepared(shared: &Shared, id: u64) -> Option<Prepared> {
         ("X-GitHub-Hook-Installation-Target-Type", "integration".to_owned()),
         ("X-Hub-Signature-256", sign(&state.app.secret, &body)),
     ];
-    let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
+    let mut headers: BTreeMap<String, String> = headers.map(|(name, value)| (name.to_owned(), value)).into();
+    if !state.prefix.is_empty() {
+        // What a server of one's own adds.
+        let host = state.web.trim_start_matches("http://").to_owned();
+        headers.insert("X-GitHub-Enterprise-Host".to_owned(), host);
+    }
     Some((url, headers, body, state.now()))
 }
 
@@ -137,4 +142,6 @@ fn finish(
         delivery.duration = took;
     }
     state.pending.send_modify(|pending| *pending = pending.saturating_sub(1));
+    drop(state);
+    shared.changed();
 }

@@ -21,6 +21,9 @@ use crate::sandbox::Shared;
 /// The largest body of a request, bytes.
 const LARGEST: usize = 32 * 1024 * 1024;
 
+/// How paths of the API begin; all others are pages.
+const ROOTS: [&str; 8] = ["app", "graphql", "installation", "rate_limit", "repos", "repositories", "user", "users"];
+
 /// A request whose body was read.
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -62,7 +65,12 @@ async fn answer(shared: Arc<Shared>, cut: Cut, request: Request) -> Response<Bod
         body,
     };
     // git is run with the lock held, which may take a while.
-    let worked = tokio::task::spawn_blocking(move || dispatch(&shared, &asked)).await;
+    let worked = tokio::task::spawn_blocking(move || {
+        let ended = dispatch(&shared, &asked);
+        shared.changed();
+        ended
+    })
+    .await;
     match worked {
         Ok(rest::Ended { response, slow, close }) => {
             if let Some(slow) = slow {
@@ -86,10 +94,16 @@ fn dispatch(shared: &Shared, asked: &Asked) -> rest::Ended {
     if let Some(call) = smart::Service::of(asked) {
         return call.answer(shared, asked).into();
     }
-    let wants_page = asked.method == "GET" && asked.header("accept").is_some_and(|accept| accept.contains("text/html"));
-    let in_api = (!prefix.is_empty() && path.starts_with(&prefix)) || path.ends_with("/graphql");
-    if !in_api && (wants_page || path == "/") {
-        return page::answer(&shared.lock(), path).map_or_else(|| plain(404, "there is no such page"), html).into();
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let in_api = if prefix.is_empty() { ROOTS.contains(&first) } else { path.starts_with(&prefix) };
+    if asked.method == "GET" && !in_api {
+        let page = page::answer(&shared.lock(), path);
+        if let Some(page) = page {
+            return html(page).into();
+        }
+        if asked.header("accept").is_some_and(|accept| accept.contains("text/html")) {
+            return plain(404, "there is no such page").into();
+        }
     }
     rest::answer(shared, asked, &prefix)
 }

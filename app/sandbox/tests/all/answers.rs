@@ -30,6 +30,8 @@ async fn all(world: &World, base: &str) -> Vec<String> {
     go(200, "GET", format!("/issues/{n}/comments?since=2026-01-01T00:00:00Z"), None).await;
     let edited = go(200, "PATCH", format!("/issues/comments/{id}"), Some(json!({ "body": "two" }))).await;
     assert_eq!(edited["body"], "two");
+    let edited = go(200, "POST", format!("/issues/comments/{id}"), Some(json!({ "body": "three" }))).await;
+    assert_eq!(edited["body"], "three");
     assert_eq!(edited["user"]["login"], "zephyr-ab[bot]");
     let eyes = Some(json!({ "content": "eyes" }));
     let reaction = go(201, "POST", format!("/issues/comments/{id}/reactions"), eyes.clone()).await["id"].clone();

@@ -48,6 +48,10 @@ async fn everything_that_happens_is_told() {
         world.expect(201, "POST", "/repos/octo/demo/check-runs", Some(check)).await.body["id"].as_u64().unwrap();
     sandbox.press(check, "cancel", "maintainer").unwrap();
     sandbox.rerequest(check, "maintainer").unwrap();
+    sandbox.repository("octo/more").unwrap();
+    sandbox.install("octo", &["octo/more"]).unwrap();
+    sandbox.withdraw("octo/more", "octo").unwrap();
+    sandbox.permit(world.demo.installation, "statuses", Some("read")).unwrap();
     sandbox.rename(REPO, "other", "octo").unwrap();
     sandbox.transfer("octo/other", "elsewhere", "octo").unwrap();
     sandbox.suspend(world.demo.installation, true, "octo").unwrap();
@@ -77,6 +81,9 @@ async fn everything_that_happens_is_told() {
         "pull_request.closed",
         "check_run.requested_action",
         "check_run.rerequested",
+        "installation_repositories.added",
+        "installation_repositories.removed",
+        "installation.new_permissions_accepted",
         "repository.renamed",
         "repository.transferred",
         "installation.suspend",

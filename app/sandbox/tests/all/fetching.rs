@@ -69,6 +69,26 @@ async fn a_private_repository_needs_a_token_that_reads_contents() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_has_the_steps_of_its_suite() {
+    let world = World::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let bare = world.sandbox.folder(REPO).unwrap();
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/suites/demo.toml");
+    let suite = std::fs::read_to_string(suite).unwrap();
+    let steps: Vec<&str> = suite.lines().filter_map(|line| line.split("\"sh\", \"bench.sh\", \"").nth(1)).collect();
+    assert_eq!(steps.len(), 3);
+    for commit in ["main", "slower", "refs/pull/2/head"] {
+        let text = said(&git(&bare, None, &["show", &format!("{commit}:bench.sh")]).await);
+        std::fs::write(folder.path().join("bench.sh"), text).unwrap();
+        for step in &steps {
+            let step = step.split('"').next().unwrap();
+            let ended = Command::new("sh").args(["bench.sh", step]).current_dir(folder.path()).output().unwrap();
+            assert_eq!(said(&ended), r#"{"items": 1000}"#, "{commit} {step}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_branch_is_pushed_with_git() {
     let world = World::new().await;
     let folder = tempfile::tempdir().unwrap();

@@ -97,6 +97,16 @@ async fn comments_of_others_are_not_edited() {
 }
 
 #[tokio::test]
+async fn locked_conversations_take_no_comment() {
+    let world = World::new().await;
+    world.sandbox.set_locked(REPO, 1, true).unwrap();
+    let body = Some(json!({ "body": "x" }));
+    world.expect(403, "POST", "/repos/octo/demo/issues/1/comments", body.clone()).await;
+    world.sandbox.set_locked(REPO, 1, false).unwrap();
+    world.expect(201, "POST", "/repos/octo/demo/issues/1/comments", body).await;
+}
+
+#[tokio::test]
 async fn who_does_not_say_who_it_is() {
     let world = World::new().await;
     let url = world.sandbox.settings().api + "/repos/octo/demo";

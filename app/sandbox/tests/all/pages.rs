@@ -9,17 +9,30 @@ async fn pages_show_what_happened() {
     let world = World::new().await;
     world.sandbox.comment(REPO, 1, "bob", "**bold** <script>x</script>\n\n| a |\n|---|\n| 1 |").unwrap();
     let web = world.sandbox.settings().web;
-    let page = async |path: &str| {
-        let answer = world.client.get(format!("{web}{path}")).header("accept", "text/html").send().await.unwrap();
+    let page = async |path: &str, accept: &str| {
+        let answer = world.client.get(format!("{web}{path}")).header("accept", accept).send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     };
-    let (status, text) = page("/").await;
+    let (status, text) = page("/", "text/html").await;
     assert!(status == 200 && text.contains("Check every row twice") && text.contains("/octo/demo/pull/1"), "{text}");
-    let (status, text) = page("/octo/demo/pull/1").await;
+    let (status, text) = page("/octo/demo/pull/1", "*/*").await;
     assert!(status == 200 && text.contains("<strong>bold</strong>") && text.contains("<td>1</td>"), "{text}");
     assert!(!text.contains("<script>"));
-    assert_eq!(page("/octo/demo/pull/77").await.0, 404);
-    assert_eq!(page("/octo/demo").await.0, 200);
+    assert_eq!(page("/octo/demo/pull/77", "text/html").await.0, 404);
+    assert_eq!(page("/octo/demo", "*/*").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_test_waits_for_what_a_program_does() {
+    let world = World::new().await;
+    let first = |sandbox: &sandbox::Sandbox| sandbox.comments(REPO, 1).first().map(|comment| comment.body.clone());
+    let waited = tokio::join!(
+        tokio::time::timeout(std::time::Duration::from_secs(30), world.sandbox.until(first)),
+        world.expect(201, "POST", "/repos/octo/demo/issues/1/comments", Some(json!({ "body": "here" }))),
+    );
+    assert_eq!(waited.0.unwrap(), "here");
+    // What is there already is not waited for.
+    assert_eq!(world.sandbox.until(first).await, "here");
 }
 
 #[tokio::test]
