@@ -48,7 +48,7 @@ looks = { C = [@ROUNDS@] }
 limit = { wall = "5min" }
 
 [presets.other]
-looks = { C = [1] }
+looks = { C = [4] }
 limit = { wall = "5min" }
 
 [judging]
@@ -178,6 +178,7 @@ impl App {
 
     /// Starts the service and waits until it answers.
     pub(crate) fn start(&mut self) {
+        assert!(self.child.is_none(), "it runs already");
         let log = fs::File::options().create(true).append(true).open(self.folder().join("log")).expect("a log");
         let child = Command::new(env!("CARGO_BIN_EXE_zephyr-ab"))
             .args(["serve", "--config"])
@@ -190,6 +191,7 @@ impl App {
             .expect("the service starts");
         self.child = Some(child);
         self.until("the service answers", || {
+            assert!(!self.log().contains("\nerror:") && !self.log().starts_with("error:"), "{}", self.log());
             let asked = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
             asked.is_ok().then_some(())
         });
@@ -300,9 +302,9 @@ impl App {
 /// Whether a comment says that its run is over.
 pub(crate) fn is_over(body: &str) -> bool {
     ["✅", "⛔", "⚖️", "❔"].iter().any(|sign| body.lines().nth(1).is_some_and(|heading| heading.contains(sign)))
-        || ["cancelled", "could not be run", "refused"].iter().any(|word| {
-            body.lines().nth(1).is_some_and(|heading| heading.contains(word) && !heading.contains("⏳"))
-        })
+        || ["cancelled", "could not be run", "refused"]
+            .iter()
+            .any(|word| body.lines().nth(1).is_some_and(|heading| heading.contains(word) && !heading.contains("⏳")))
 }
 
 impl Drop for App {

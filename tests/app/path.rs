@@ -5,7 +5,7 @@ use super::harness::{App, MARKER};
 #[test]
 fn a_command_becomes_one_true_comment() {
     let mut app = App::started(5);
-    let number = app.pull("topic", 2000);
+    let number = app.pull("topic", 40_000);
     app.hold_steps(true);
     let asked = app.comment(number, "mona", "Is this slower?\r\n\r\n/ab-test tiny\r\n");
     let first = app.until("a comment", || app.verdict(number));

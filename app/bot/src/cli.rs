@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    calibrate, compare, config, demo, doctor, evidence, judge, parse, power, replay, run, serve, simulate, suite,
+    calibrate, compare, config, demo, doctor, evidence, judge, parse, power, replay, run, sandbox, serve, simulate,
+    suite,
 };
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
@@ -29,6 +30,7 @@ enum Command {
     Power(power::Args),
     Replay(replay::Args),
     Run(Box<run::Args>),
+    Sandbox(sandbox::Args),
     Serve(serve::Args),
     Simulate(simulate::Args),
     Suite(suite::Args),
@@ -52,6 +54,7 @@ impl Cli {
             Command::Power(args) => power::run(args, world),
             Command::Replay(args) => replay::run(args, world),
             Command::Run(args) => run::run(args, world),
+            Command::Sandbox(args) => sandbox::run(args, world),
             Command::Serve(args) => serve::run(args, world),
             Command::Simulate(args) => simulate::run(args, world),
             Command::Suite(args) => suite::run(args, world),

@@ -11,6 +11,7 @@ pub mod parse;
 pub mod power;
 pub mod replay;
 pub mod run;
+pub mod sandbox;
 pub mod serve;
 pub mod simulate;
 pub mod suite;
