@@ -116,7 +116,7 @@ impl App {
         for (login, role) in [("mona", "write"), ("hubot", "write"), ("bob", "read"), ("visitor", "none")] {
             app.sandbox.grant(REPO, login, role).expect("a right");
         }
-        app.sandbox.commit(REPO, "main", &[("step.sh", Some(&app.step(2000)))], "A benchmark").expect("a commit");
+        app.sandbox.commit(REPO, "main", &[("step.sh", Some(&app.step(40_000)))], "A benchmark").expect("a commit");
         app.sandbox.install("octo", &[REPO]).expect("an installation");
         app.configure("");
         app
