@@ -102,7 +102,7 @@ impl<S: Storage> Folder<S> {
     /// Its folder is not there, or cannot be read.
     pub fn live(&self, run: &RunId, state: domain::view::State) -> Result<domain::view::View, EvidenceError> {
         let _one = self.lock();
-        Ok(crate::view::live(&Bundle::of(&Dir::new(&self.storage, &Self::open_name(run)))?, state))
+        Ok(crate::view::live(&Bundle::of(&Dir::new(&self.storage, Self::open_name(run)))?, state))
     }
 
     /// Adds the text of the suite, before the run is sealed.

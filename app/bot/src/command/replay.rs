@@ -9,13 +9,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use domain::ports::forge::SentDelivery;
 use domain::ports::{Clock as _, Forge};
-use domain::time::Ms;
+use domain::time::{DAY, Ms};
 
 use crate::cli::World;
 use crate::command::run::runtime;
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
 use crate::server::{LARGEST_DELIVERY, Signer, is_event, is_guid};
+use crate::service::run::forge;
 use crate::world::Machine;
 use payload::Payload;
 
@@ -23,20 +24,24 @@ use payload::Payload;
 const LARGEST: u64 = LARGEST_DELIVERY as u64 + (1 << 20);
 /// An answer is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the forge keeps its log, milliseconds.
+const LOGGED_FOR: u64 = 3 * DAY;
 /// As much of an answer is shown, characters.
 const SHOWN: usize = 2000;
 
 /// Sends a delivery to a service that runs, signed with the secret of its webhook.
 ///
-/// FILE is the payload as JSON, or an object of the log of deliveries. Exit code 1 where the answer is not 2xx.
+/// FILE is the payload as JSON, or an object of the log of deliveries. Where there is no such file, a number or an id of the
+/// log of deliveries of the app, which is fetched. Exit code 1 where the answer is not 2xx.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab replay issue_comment.json --config /etc/zephyr-ab/zephyr-ab.toml
   zephyr-ab replay payload.json --event pull_request --to http://127.0.0.1:8080/webhook
+  zephyr-ab replay 0b989ba4-242f-11e5-81e1-c7b6966d2516
   gh api /app/hook/deliveries/12345 | zephyr-ab replay -")]
 pub struct Args {
     /// The payload; - is standard input.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE|DELIVERY")]
     file: PathBuf,
     /// Where to [default: /webhook at the address that the configuration has]
     #[arg(long, value_name = "URL")]
@@ -80,12 +85,33 @@ pub struct Target {
 /// What is to be sent makes no sense, the configuration is none of a service, or nobody answers.
 pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let target = target(args, world)?;
+    let named = args.file.to_string_lossy();
+    if named != "-" && !args.file.exists() && is_guid(&named) {
+        let sending = logged(args, &named, world)?;
+        let (status, answer) = runtime()?.block_on(send(&target, &sending))?;
+        writeln!(world.stdout, "{status} {answer}")?;
+        return Ok(if (200..300).contains(&status) { Exit::Done } else { Exit::Failed });
+    }
     let bytes = read(&args.file, world)?;
     let read = Payload::of(bytes).map_err(|why| Failure::Usage(format!("{}: {why}", args.file.display())))?;
     let sending = sending(args, read, &world.machine)?;
     let (status, answer) = runtime()?.block_on(send(&target, &sending))?;
     writeln!(world.stdout, "{status} {answer}")?;
     Ok(if (200..300).contains(&status) { Exit::Done } else { Exit::Failed })
+}
+
+/// A delivery of the app's log.
+fn logged(args: &Args, delivery: &str, world: &World<'_>) -> Result<Sending, Failure> {
+    let service = Config::load(args.config.as_deref())?.service()?;
+    let secrets = service.secrets(&world.machine.secrets)?;
+    let clock = world.machine.clock;
+    let since = Ms(clock.now().0.saturating_sub(LOGGED_FOR));
+    runtime()?.block_on(async {
+        let forge = forge(&service, &secrets)?;
+        let sent = fetch(&forge, delivery, since).await?;
+        let guid = args.guid.clone().unwrap_or_else(|| sent.guid.clone());
+        Ok(Sending { guid, ..Sending::from(sent) })
+    })
 }
 
 fn target(args: &Args, world: &World<'_>) -> Result<Target, Failure> {

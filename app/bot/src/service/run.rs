@@ -24,7 +24,7 @@ use super::labs::Labs;
 use super::planner::PullPlanner;
 use super::shared::Shared;
 use super::{inbox, sweep};
-use crate::config::ServiceSecrets;
+use crate::config::{ServiceConfig, ServiceSecrets};
 use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::server::{self, Ready, ServerState, WebhookSecrets};
@@ -37,7 +37,7 @@ const IDLE: Duration = Duration::from_millis(200);
 /// How long a part waits that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// How often the log of deliveries is looked at.
-const SWEEP_EVERY: Duration = Duration::from_secs(180);
+const SWEEP_EVERY: Duration = Duration::from_mins(3);
 /// How often the numbers are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -81,20 +81,28 @@ fn lock(folder: &Path) -> Result<File, Failure> {
     }
 }
 
+/// The app at GitHub. Made in the runtime that it is used in.
+///
+/// # Errors
+/// An address or a key that cannot be used.
+pub fn forge(config: &ServiceConfig, secrets: &ServiceSecrets) -> Result<GitHub, Failure> {
+    let mut settings = github::Settings::new(config.github.app_id, secrets.private_keys.clone());
+    settings.api.clone_from(&config.github.api_url);
+    settings.web.clone_from(&config.github.web_url);
+    settings.write_pause_ms = config.github.write_pause_ms;
+    Ok(GitHub::new(&settings, Arc::new(ForgeClock)).map_err(anyhow::Error::from)?)
+}
+
 fn put_together(parts: &Parts, store: &SqlStore) -> Result<Here, Failure> {
     let (shared, config) = (&parts.shared, &parts.shared.config);
     let templates = || match &config.templates_dir {
         Some(folder) => Templates::from_folder(folder),
         None => Templates::built_in(),
     };
-    let mut settings = github::Settings::new(config.github.app_id, parts.secrets.private_keys.clone());
-    settings.api.clone_from(&config.github.api_url);
-    settings.web.clone_from(&config.github.web_url);
-    settings.write_pause_ms = config.github.write_pause_ms;
-    let forge = GitHub::new(&settings, Arc::new(ForgeClock)).map_err(anyhow::Error::from)?;
+    let forge = forge(config, &parts.secrets)?;
     let keys = parts.secrets.private_keys.iter().chain(&parts.secrets.webhook);
     let mut secrets: Vec<&str> = shared.machine.secrets.values();
-    secrets.extend(keys.map(|secret| secret.expose_secret()));
+    secrets.extend(keys.map(secrecy::ExposeSecret::expose_secret));
     let storage = DiskStorage::new(shared.evidence());
     let folder = Arc::new(Folder::new(storage, templates().map_err(anyhow::Error::from)?, Scanner::new(&secrets)));
     let labs = Labs::new(shared.clone(), store.clone());

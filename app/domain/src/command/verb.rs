@@ -195,6 +195,7 @@ pub const VERBS: &[Verb] = &[
         positional: Positional::Digest,
         meaning: "start the plan that waits",
         example: "/ab-test zephyr confirm 4f2a9c1b",
+        built: true,
         ..PLAIN
     },
     Verb {

@@ -58,11 +58,8 @@ impl Asked {
     /// The line that asks for the same again.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut line = format!("/ab-test {}", self.suite);
-        for (key, value) in &self.pairs {
-            line.push_str(&format!(" {key}={value}"));
-        }
-        line
+        let pairs: String = self.pairs.iter().map(|(key, value)| [" ", key, "=", value].concat()).collect();
+        format!("/ab-test {}{pairs}", self.suite)
     }
 
     /// Whether more rounds of an earlier comparison are asked for.

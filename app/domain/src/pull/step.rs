@@ -155,10 +155,9 @@ pub fn step(state: &PullState, event: Event, now: Ms) -> Stepped {
 impl Stepped {
     fn react(&mut self, event: Event, now: Ms) {
         if let Event::Cancel { comment, .. } | Event::Confirm { comment, .. } | Event::Answered { comment, .. } = &event
+            && !self.is_new(*comment)
         {
-            if !self.is_new(*comment) {
-                return;
-            }
+            return;
         }
         match event {
             Event::Observed(pull, at) => self.observed(*pull, at),

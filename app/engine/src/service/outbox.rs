@@ -1,6 +1,6 @@
 //! Making the forge say what is wanted.
 
-use domain::ports::desk::ClaimedWant;
+use domain::ports::desk::{ClaimedWant, Settle};
 use domain::ports::forge::{CommentFound, CommentWanted, ForgeError};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
 use domain::pull::Event;
@@ -43,7 +43,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 // A person who deletes the comment of a run sees it once more, and not again.
                 let runs = self.desk().runs(comment.pull.repo.id, comment.pull.number).await?;
                 let recreate = (want.gone as usize) < runs.len().max(1);
-                self.comment(comment, want, recreate).await
+                if want.gone > 0 && want.remote.is_none() && !recreate {
+                    Ok((None, CommentFound::default()))
+                } else {
+                    self.comment(comment, want, recreate).await
+                }
             }
             Saying::Reply { comment } => self.comment(comment, want, true).await,
             Saying::Check { check } => {
@@ -55,7 +59,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 let gone = found.recreated || (want.remote.is_some() && remote.is_none());
                 self.desk().said(&want.target, want.fence, &want.hash, remote, gone).await?;
                 if let (Some(foreign), Saying::Verdict { comment, .. }) = (found.foreign, &saying) {
-                    self.apply(&comment.pull, &[Event::Foreign(foreign)], &Default::default()).await?;
+                    self.apply(&comment.pull, &[Event::Foreign(foreign)], &Settle::default()).await?;
                 }
             }
             Err(error) => {

@@ -27,14 +27,13 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         for shown in shown.into_iter().filter(|shown| suite.is_none_or(|suite| suite == shown.asked.suite)) {
             let rows = self.rows(state.as_ref(), shown).await?;
             let rows = rows.into_iter().map(|(what, is)| vec![vec![words(what)], is]).collect();
-            let head = vec!["".to_owned(), shown.asked.suite.clone()];
+            let head = vec![String::new(), shown.asked.suite.clone()];
             blocks.push((None, Block::Table { head, rows }));
         }
         let active = self.desk().active_runs().await?.len();
-        let title = match blocks.is_empty() {
-            true => vec![words("nothing was asked for on this pull request yet")],
-            false => vec![words("how things are here")],
-        };
+        let title =
+            if blocks.is_empty() { "nothing was asked for on this pull request yet" } else { "how things are here" };
+        let title = vec![words(title)];
         let service = format!("The service has {active} {} altogether.", if active == 1 { "run" } else { "runs" });
         blocks.push((None, Block::Paragraph(vec![words(service)])));
         Ok(Answer { kind: Kind::Status, title, blocks })

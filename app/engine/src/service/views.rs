@@ -107,10 +107,9 @@ pub fn conclusion(verdict: Option<Verdict>, ended: Option<Ending>) -> Option<Con
     Some(match (verdict, ended) {
         (Some(Verdict::Pass), _) => Conclusion::Success,
         (Some(Verdict::Regression), _) => Conclusion::Failure,
-        (Some(Verdict::Tradeoff | Verdict::Inconclusive), _) => Conclusion::Neutral,
         (None, Some(Ending::Cancelled | Ending::Superseded)) => Conclusion::Cancelled,
         (None, Some(Ending::Expired)) => Conclusion::TimedOut,
-        (None, Some(_)) => Conclusion::Neutral,
+        (Some(Verdict::Tradeoff | Verdict::Inconclusive), _) | (None, Some(_)) => Conclusion::Neutral,
         (None, None) => return None,
     })
 }
