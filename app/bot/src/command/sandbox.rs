@@ -81,7 +81,11 @@ async fn serve(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         world.machine.temp.join(format!("zephyr-ab-sandbox-{port}"))
     });
     settings.write_to(&folder).with_context(|| folder.display().to_string())?;
-    write!(world.stdout, "{}", told(&settings, args))?;
+    let config = folder.join(crate::config::USUAL);
+    // Numbers begin anew with every sandbox: what an earlier one was told must not be remembered.
+    let text = configuration(&settings, &args.webhook, clock.now().seconds());
+    std::fs::write(&config, text).with_context(|| config.display().to_string())?;
+    write!(world.stdout, "{}", told(&settings, &config, args))?;
     world.stdout.flush()?;
     tokio::select! {
         _ = interrupt.recv() => {}
@@ -90,14 +94,28 @@ async fn serve(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The configuration of a service for this sandbox.
+fn configuration(settings: &Settings, webhook: &str, seconds: u64) -> String {
+    let address = webhook.split_once("://").map_or(webhook, |(_, rest)| rest);
+    let listen = address.split('/').next().unwrap_or_default();
+    format!(
+        "# For `zephyr-ab serve` beside the sandbox that wrote this.\n[server]\nlisten = \"{listen}\"\n\n[github]\n\
+         app_id = {}\nprivate_key_file = \"app.pem\"\nwebhook_secret_file = \"webhook-secret\"\napi_url = \"{}\"\n\
+         web_url = \"{}\"\nwrite_pause_ms = 0\n\n[store]\nurl = \"sqlite:data-{seconds}/zephyr-ab.db\"\n\n[service]\n\
+         data_dir = \"data-{seconds}\"\nsuites = [\"demo\"]\nlocal_backend = true\n",
+        settings.app_id, settings.api, settings.web
+    )
+}
+
 /// What a service needs to connect, and what to try next.
-fn told(settings: &Settings, args: &Args) -> String {
+fn told(settings: &Settings, config: &std::path::Path, args: &Args) -> String {
     let mut text = settings.to_string();
+    // Writing to a text does not fail.
+    let _ = writeln!(text, "\nServe it in another terminal:\n  zephyr-ab serve --config {}", config.display());
     if !args.no_demo {
         let body =
-            format!(r#"{{"repo": "{}", "number": 1, "by": "maintainer", "body": "/ab-test"}}"#, demo::REPOSITORY);
+            format!(r#"{{"repo": "{}", "number": 1, "by": "maintainer", "body": "/ab-test demo"}}"#, demo::REPOSITORY);
         let page = format!("{}/{}/pull/1", settings.web, demo::REPOSITORY);
-        // Writing to a text does not fail.
         let _ = writeln!(
             text,
             "\nComment as maintainer:\n  curl -H 'content-type: application/json' {}/comment \\\n    -d '{body}'\nSee {page}",

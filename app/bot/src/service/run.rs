@@ -169,14 +169,11 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
     tasks.spawn(part.clone().repeat("delivery log", SWEEP_EVERY, None, move || {
         let s = Arc::clone(&s);
         async move {
-            let swept = sweep::sweep(s.desk(), &s.forge, SystemClock.now()).await;
-            swept
-                .map(|found| {
-                    if found > 0 {
-                        tracing::info!(found, "lost deliveries")
-                    }
-                })
-                .map(|()| 0)
+            let found = sweep::sweep(s.desk(), &s.forge, SystemClock.now()).await?;
+            if found > 0 {
+                tracing::info!(found, "lost deliveries");
+            }
+            Ok::<usize, sweep::SweepError>(0)
         }
     }));
     let (counted, counts) = (store.clone(), Arc::clone(&metrics));

@@ -85,6 +85,6 @@ impl Shared {
             };
             what(&mut world)
         });
-        Ok(task.await.context("a task of the service panicked")??)
+        task.await.context("a task of the service panicked")?
     }
 }
