@@ -92,6 +92,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             let (applied, effects) = steps(&before, &events, now);
             let mut settle = with.clone();
             settle.at = now;
+            // A plan that comes after its run is over starts nothing.
+            let goes_on = |run: &RunId| applied.state.of_run(run).is_some_and(|shown| shown.stage == Stage::Running);
+            if settle.planned.iter().any(|(run, _)| !goes_on(run)) {
+                settle.create.clear();
+                settle.planned.clear();
+            }
             for what in &effects {
                 if let What::Plan { run } = what {
                     settle.begin.extend(applied.state.of_run(run).map(|shown| row(&shown.asked)));
@@ -103,7 +109,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             for said in &applied.said {
                 let link = match said {
-                    Said::Running(asked) | Said::Decided(asked, _) => self.link(id, &asked.suite).await?,
+                    // Until the comment of the run is there, the one that asked for it is.
+                    Said::Running(asked) | Said::Decided(asked, _) => {
+                        let link = self.link(id, &asked.suite).await?;
+                        Some(link.unwrap_or_else(|| self.address(id, asked.comment)))
+                    }
                     _ => None,
                 };
                 let Some(answer) = answers::of(said, link.as_deref()) else { continue };
