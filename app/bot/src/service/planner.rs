@@ -101,6 +101,10 @@ fn fetch(
         Err(lab::git::GitError::Name { .. }) => {
             return Ok(Err(never(Ending::Refused, "the base branch has a name that no branch can have")));
         }
+        // It was deleted, and does not come back by waiting.
+        Err(lab::git::GitError::Failed { said, .. }) if said.contains("couldn't find remote ref") => {
+            return Ok(Err(never(Ending::Refused, format!("the repository lacks what is to be compared: {said}"))));
+        }
         Err(error) => return Err(anyhow::Error::from(error).into()),
     };
     if head != asked.head {
