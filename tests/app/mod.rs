@@ -1,4 +1,4 @@
 //! The service: the real program against the sandbox, whose requests and answers are held against GitHub's description.
 
-mod harness;
+pub(crate) mod harness;
 mod path;
