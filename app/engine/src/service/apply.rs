@@ -5,7 +5,7 @@ use domain::plan::Plan;
 use domain::ports::desk::{RunRow, Settle, Settled};
 use domain::ports::forge::{PullId, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject, Write};
-use domain::pull::{Asked, Event, PullState, Said, Stage, What, step};
+use domain::pull::{Asked, Event, PullState, Said, Shown, Stage, What, step};
 use domain::time::Ms;
 use domain::view::Answer;
 
@@ -51,9 +51,16 @@ fn row(asked: &Asked) -> RunRow {
     }
 }
 
-/// The word for how a run ended, for its row.
-fn outcome(state: &PullState, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
-    let Stage::Over(over) = &state.of_run(run)?.stage else { return None };
+/// The word for how a run ended, for its row; `None` while it goes on.
+fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
+    let unplanned = applied.said.iter().find_map(|said| match said {
+        Said::NotPlanned(asked, over) if asked.run == *run => Some(over),
+        _ => None,
+    });
+    let over = match (unplanned, applied.state.of_run(run)) {
+        (Some(over), _) | (None, Some(Shown { stage: Stage::Over(over), .. })) => over,
+        (None, _) => return None,
+    };
     let word = match (&over.verdict, &over.ended) {
         (Some(verdict), _) => verdict.word().to_owned(),
         (None, Some((how, _))) => how.key().to_owned(),
@@ -92,6 +99,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             let (applied, effects) = steps(&before, &events, now);
             let mut settle = with.clone();
             settle.at = now;
+            // A plan that comes when its run is over already starts nothing.
+            let runs = |run: &RunId| applied.state.of_run(run).is_some_and(|shown| shown.stage == Stage::Running);
+            if with.planned.iter().any(|(run, _)| !runs(run)) {
+                (settle.create, settle.planned) = (Vec::new(), Vec::new());
+            }
             for what in &effects {
                 if let What::Plan { run } = what {
                     settle.begin.extend(applied.state.of_run(run).map(|shown| row(&shown.asked)));
@@ -99,11 +111,13 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             for shown in before.shown.values().filter(|shown| !matches!(shown.stage, Stage::Over(_))) {
                 let run = &shown.asked.run;
-                settle.over.extend(outcome(&applied.state, run).map(|(word, digest)| (run.clone(), word, digest)));
+                settle.over.extend(outcome(&applied, run).map(|(word, digest)| (run.clone(), word, digest)));
             }
             for said in &applied.said {
                 let link = match said {
-                    Said::Running(asked) | Said::Decided(asked, _) => self.link(id, &asked.suite).await?,
+                    Said::Running(asked) | Said::Decided(asked, _) | Said::NotPlanned(asked, _) => {
+                        self.link(id, &asked.suite).await?
+                    }
                     _ => None,
                 };
                 let Some(answer) = answers::of(said, link.as_deref()) else { continue };
