@@ -36,8 +36,6 @@ const OWNER: &str = "zephyr-ab";
 const IDLE: Duration = Duration::from_millis(200);
 /// How long a part waits that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How often the log of deliveries is looked at.
-const SWEEP_EVERY: Duration = Duration::from_secs(180);
 /// How often the numbers are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -157,11 +155,11 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
         let s = Arc::clone(&s);
         async move { s.flush(SystemClock.now()).await }
     }));
-    let s = of();
-    tasks.spawn(part.clone().repeat("delivery log", SWEEP_EVERY, None, move || {
+    let (s, every) = (of(), Duration::from_secs(config.sweep_every_s));
+    tasks.spawn(part.clone().repeat("delivery log", every, None, move || {
         let s = Arc::clone(&s);
         async move {
-            let swept = sweep::sweep(s.desk(), &s.forge, SystemClock.now()).await;
+            let swept = sweep::sweep(s.desk(), &s.forge, every, SystemClock.now()).await;
             swept
                 .map(|found| {
                     if found > 0 {
