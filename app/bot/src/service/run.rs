@@ -36,8 +36,6 @@ const OWNER: &str = "zephyr-ab";
 const IDLE: Duration = Duration::from_millis(200);
 /// How long a part waits that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How often the log of deliveries is looked at.
-const SWEEP_EVERY: Duration = Duration::from_mins(3);
 /// How often the numbers are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -165,11 +163,11 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
         let s = Arc::clone(&s);
         async move { s.flush(SystemClock.now()).await }
     }));
-    let s = of();
-    tasks.spawn(part.clone().repeat("delivery log", SWEEP_EVERY, None, move || {
+    let (s, every) = (of(), Duration::from_secs(config.sweep_every_s));
+    tasks.spawn(part.clone().repeat("delivery log", every, None, move || {
         let s = Arc::clone(&s);
         async move {
-            let found = sweep::sweep(s.desk(), &s.forge, SystemClock.now()).await?;
+            let found = sweep::sweep(s.desk(), &s.forge, every, SystemClock.now()).await?;
             if found > 0 {
                 tracing::info!(found, "lost deliveries");
             }
