@@ -76,6 +76,11 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
+#[allow(clippy::disallowed_methods)] // what is waited for is another process
+fn pause() {
+    std::thread::sleep(MOMENT);
+}
+
 /// A service, and the GitHub that it serves.
 pub(crate) struct App {
     pub(crate) sandbox: Sandbox,
@@ -287,7 +292,7 @@ impl App {
             if let Some(found) = found() {
                 return found;
             }
-            std::thread::sleep(MOMENT);
+            pause();
         }
         panic!("waited in vain: {what}\n{}\n{:#?}", self.log(), self.sandbox.violations());
     }

@@ -56,12 +56,7 @@ fn lost(log: &[LoggedDelivery], young: u64, now: Ms) -> Vec<&LoggedDelivery> {
 ///
 /// # Errors
 /// See [`SweepError`]; what was stored stays so, and the next sweep begins at the same place.
-pub async fn sweep<D: Desk, F: Forge>(
-    desk: &D,
-    forge: &F,
-    every: Duration,
-    now: Ms,
-) -> Result<usize, SweepError> {
+pub async fn sweep<D: Desk, F: Forge>(desk: &D, forge: &F, every: Duration, now: Ms) -> Result<usize, SweepError> {
     let state = |since: Ms| serde_json::to_string(&Swept { since }).unwrap_or_default();
     let Some(subject) = desk.read(KEY).await? else {
         let (key, body) = (KEY.to_owned(), "{}".to_owned());
@@ -75,18 +70,29 @@ pub async fn sweep<D: Desk, F: Forge>(
     let lost = lost(&log, young, now);
     let guids: Vec<String> = lost.iter().map(|one| one.guid.clone()).collect();
     let known: BTreeSet<String> = desk.known_deliveries(&guids).await?.into_iter().collect();
-    let mut stored = 0;
+    let (mut stored, mut failed) = (0, None);
     for one in lost.into_iter().filter(|one| !known.contains(&one.guid)) {
         let sent = match forge.delivery(one.id).await {
             Ok(sent) => sent,
             // The log forgets.
             Err(ForgeError::Gone(_)) => continue,
-            Err(error) => return Err(error.into()),
+            Err(error @ (ForgeError::Limited { .. } | ForgeError::Unavailable(_))) => {
+                failed.get_or_insert(error);
+                continue;
+            }
+            Err(error) => {
+                tracing::warn!(guid = one.guid, %error, "a lost delivery cannot be fetched");
+                continue;
+            }
         };
         let guid = one.guid.clone();
         let delivery =
             Delivery { guid, event: sent.event, headers: "{}".to_owned(), payload: sent.payload, received: now };
         stored += usize::from(desk.receive(delivery).await?);
+    }
+    if let Some(error) = failed {
+        // What could be fetched is stored; the next sweep begins at the same place.
+        return Err(error.into());
     }
     // What began before the overlap has been seen more than once.
     let next = first.max(Ms(now.0.saturating_sub(OVERLAP)));

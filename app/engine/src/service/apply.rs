@@ -5,7 +5,7 @@ use domain::plan::Plan;
 use domain::ports::desk::{RunRow, Settle, Settled};
 use domain::ports::forge::{PullId, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject, Write};
-use domain::pull::{Asked, Event, PullState, Said, Shown, Stage, What, step};
+use domain::pull::{Asked, Event, PullState, Said, Stage, What, step};
 use domain::time::Ms;
 use domain::view::Answer;
 
@@ -57,10 +57,11 @@ fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids
         Said::NotPlanned(asked, over) if asked.run == *run => Some(over),
         _ => None,
     });
-    let over = match (unplanned, applied.state.of_run(run)) {
-        (Some(over), _) | (None, Some(Shown { stage: Stage::Over(over), .. })) => over,
-        (None, _) => return None,
-    };
+    let shown = applied.state.of_run(run).and_then(|shown| match &shown.stage {
+        Stage::Over(over) => Some(over),
+        Stage::Planning | Stage::Running => None,
+    });
+    let over = unplanned.or(shown)?;
     let word = match (&over.verdict, &over.ended) {
         (Some(verdict), _) => verdict.word().to_owned(),
         (None, Some((how, _))) => how.key().to_owned(),
