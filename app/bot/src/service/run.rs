@@ -221,15 +221,16 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
             Ok::<usize, sweep::SweepError>(0)
         }
     }));
-    let (counted, counts) = (store.clone(), Arc::clone(&metrics));
+    let (s, counts) = (of(), Arc::clone(&metrics));
     tasks.spawn(part.repeat("numbers", COUNT_EVERY, None, move || {
-        let (store, metrics) = (counted.clone(), Arc::clone(&counts));
+        let (s, metrics) = (Arc::clone(&s), Arc::clone(&counts));
         async move {
-            let counts = store.counts(inbox::HANDLER).await?;
+            s.retell_waiting().await?;
+            let counts = s.desk().counts(inbox::HANDLER).await?;
             metrics.open_deliveries.set(counts.open_deliveries);
             metrics.outbox_open.set(counts.unsaid);
             metrics.runs_active.set(counts.active_runs);
-            Ok::<usize, domain::ports::StoreError>(0)
+            Ok::<usize, EngineError>(0)
         }
     }));
     tasks.close();

@@ -214,6 +214,26 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Ok(remote.map(|id| format!("{web}/{}/pull/{}#issuecomment-{id}", pull.repo.name, pull.number)))
     }
 
+    /// Says of runs that wait for their turn how many go before them: that changes without anything happening to them.
+    ///
+    /// # Errors
+    /// A failing store, or something stored that cannot be read.
+    pub async fn retell_waiting(&self) -> Result<(), EngineError> {
+        let now = self.now();
+        for row in self.desk().active_runs().await?.into_iter().skip(1).filter(|row| row.ledger.is_some()) {
+            let run = self.engine.read(&row.id).await?;
+            let subject = self.desk().read(&format!("pull:{}:{}", row.repo, row.number)).await?;
+            let state = subject.map(|subject| PullState::from_json(&subject.state)).transpose()?;
+            if let (At::Queued, Some(state)) = (&run.state, state)
+                && let Some(shown) = state.of_run(&row.id)
+            {
+                let wants = self.wants(&state, shown, now).await?;
+                self.desk().settle(Settle { wants, at: now, ..Settle::default() }).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes sure that what is said about the runs that go on still stands there, as after a restart: whatever was begun
     /// is looked up.
     ///
