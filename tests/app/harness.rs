@@ -287,6 +287,7 @@ impl App {
     }
 
     /// Waits until something is there.
+    #[allow(clippy::disallowed_methods)] // other processes, which no clock of ours can move
     pub(crate) fn until<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         for _ in 0..PATIENCE {
             if let Some(found) = found() {
@@ -294,7 +295,8 @@ impl App {
             }
             pause();
         }
-        panic!("waited in vain: {what}\n{}\n{:#?}", self.log(), self.sandbox.violations());
+        let said: Vec<Comment> = (1..100).flat_map(|number| self.sandbox.comments(REPO, number)).collect();
+        panic!("waited in vain: {what}\n{}\n{said:#?}\n{:#?}", self.log(), self.sandbox.violations());
     }
 
     /// Waits until the verdict comment has a text.

@@ -94,7 +94,7 @@ pub enum What {
     Cancel {
         /// The run.
         run: RunId,
-        /// Who wants it.
+        /// Who wants it, or why: `asked by mona`.
         by: String,
     },
     /// Agree to the plan of a run.
@@ -172,7 +172,9 @@ impl Stepped {
             Event::Observed(pull, at) => self.observed(*pull, at),
             Event::Pushed(push) => self.pushed(push),
             Event::Ask(asked) => self.asked(*asked),
-            Event::Cancel { suite, by, comment } => self.cancelled(&suite, &by, Some(comment), now),
+            Event::Cancel { suite, by, comment } => {
+                self.cancelled(&suite, &format!("asked by {by}"), Some(comment), now);
+            }
             Event::Confirm { suite, digest, comment } => self.confirmed(&suite, digest, comment),
             Event::Answered { comment, with } => self.effects.push(What::React { comment, with }),
             Event::Planned(run) => self.planned(&run),
@@ -218,7 +220,7 @@ impl Stepped {
         self.state.id.clone_from(&pull.id);
         (self.state.seen, self.state.seen_at) = (Some(pull), at);
         if closed && let Some(suite) = self.state.active.clone() {
-            self.cancelled(&suite, "closing the pull request", None, at);
+            self.cancelled(&suite, "the pull request was closed", None, at);
         }
     }
 
@@ -277,7 +279,8 @@ impl Stepped {
             .insert(asked.suite.clone(), Shown { asked, stage: Stage::Planning, history, before, waits: None });
     }
 
-    fn cancelled(&mut self, suite: &str, by: &str, comment: Option<u64>, now: Ms) {
+    /// `why` is the rest of a sentence that begins with "cancelled".
+    fn cancelled(&mut self, suite: &str, why: &str, comment: Option<u64>, now: Ms) {
         let running = self.state.running().filter(|shown| shown.asked.suite == suite);
         let react = |with| comment.map(|comment| What::React { comment, with });
         let Some(shown) = running else {
@@ -289,12 +292,12 @@ impl Stepped {
         self.effects.extend(react(Reaction::Eyes));
         if shown.stage == Stage::Planning {
             // Nothing was started: it is over at once, and a plan that is still being made is dropped.
-            let ended = Some((Ending::Cancelled, Some(format!("by {by}"))));
+            let ended = Some((Ending::Cancelled, Some(why.to_owned())));
             let said = "cancelled".to_owned();
             let over = Over { verdict: None, ended, said, evidence: None, alive: Vec::new(), at: now };
             self.over(&run, over, true);
         } else {
-            self.effects.push(What::Cancel { run, by: by.to_owned() });
+            self.effects.push(What::Cancel { run, by: why.to_owned() });
         }
     }
 

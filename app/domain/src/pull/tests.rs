@@ -159,16 +159,16 @@ fn cancelling_at_every_stage() {
     assert_eq!(take([cancel(9)]).said, Said::NothingRuns);
     let planning = take([Event::Ask(Box::new(asked(1, 2))), cancel(9)]);
     let Stage::Over(over) = &planning.state.shown["demo"].stage else { panic!("{:?}", planning.state) };
-    assert_eq!(over.ended, Some((Ending::Cancelled, Some("by mona".to_owned()))));
+    assert_eq!(over.ended, Some((Ending::Cancelled, Some("asked by mona".to_owned()))));
     // A plan that arrives afterwards starts nothing.
     let late = step(&planning.state, Event::Planned(run(1)), Ms(11));
     assert_eq!((late.effects, &late.state), (vec![], &planning.state));
     let running = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), cancel(9)]);
-    assert!(running.effects.contains(&What::Cancel { run: run(1), by: "mona".to_owned() }));
+    assert!(running.effects.contains(&What::Cancel { run: run(1), by: "asked by mona".to_owned() }));
     assert_eq!(running.state.active.as_deref(), Some("demo"));
     let closed = Event::Observed(Box::new(Pull { open: false, ..pull(2) }), Ms(20));
     let closed = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), closed]);
-    assert_eq!(closed.effects, [What::Cancel { run: run(1), by: "closing the pull request".to_owned() }]);
+    assert_eq!(closed.effects, [What::Cancel { run: run(1), by: "the pull request was closed".to_owned() }]);
     let merged = Event::Observed(Box::new(Pull { open: false, merged: true, ..pull(2) }), Ms(20));
     let merged = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), merged]);
     assert_eq!((merged.effects, merged.state.active.as_deref()), (vec![], Some("demo")));

@@ -116,8 +116,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             for said in &applied.said {
                 let link = match said {
+                    // Until the comment of the run is there, the one that asked for it is.
                     Said::Running(asked) | Said::Decided(asked, _) | Said::NotPlanned(asked, _) => {
-                        self.link(id, &asked.suite).await?
+                        let link = self.link(id, &asked.suite).await?;
+                        Some(link.unwrap_or_else(|| self.address(id, asked.comment)))
                     }
                     _ => None,
                 };

@@ -144,10 +144,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             started: asked.at,
             ended: over.map(|over| over.at),
         };
-        // The first word and the last one are said at once; what changes in between is collected.
-        let due = match &shown.stage {
-            Stage::Running => now.plus(self.settings.say_after_ms),
-            Stage::Planning | Stage::Over(_) => now,
+        // The first word and the last one are said at once, and that it is being stopped; what changes in between is
+        // collected.
+        let due = match (&shown.stage, &view.state) {
+            (Stage::Running, State::Stopping { .. }) | (Stage::Planning | Stage::Over(_), _) => now,
+            (Stage::Running, _) => now.plus(self.settings.say_after_ms),
         };
         let verdict = Saying::Verdict { comment, run: asked.run.clone() };
         let mut wants = vec![verdict.want(verdict_target(&state.id, &asked.suite), due)?];
@@ -209,9 +210,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// The address of the verdict comment of a suite, where it is known.
     pub(super) async fn link(&self, pull: &PullId, suite: &str) -> Result<Option<String>, EngineError> {
         let wanted = self.desk().wanted(&verdict_target(pull, suite)).await?;
-        let remote = wanted.and_then(|wanted| wanted.remote);
-        let web = &self.settings.web;
-        Ok(remote.map(|id| format!("{web}/{}/pull/{}#issuecomment-{id}", pull.repo.name, pull.number)))
+        Ok(wanted.and_then(|wanted| wanted.remote).map(|id| self.address(pull, id)))
+    }
+
+    /// The address of a comment.
+    pub(super) fn address(&self, pull: &PullId, comment: u64) -> String {
+        format!("{}/{}/pull/{}#issuecomment-{comment}", self.settings.web, pull.repo.name, pull.number)
     }
 
     /// Says of runs that wait for their turn how many go before them: that changes without anything happening to them.
