@@ -76,6 +76,11 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
+#[allow(clippy::disallowed_methods)] // what is waited for is another process
+fn pause() {
+    std::thread::sleep(MOMENT);
+}
+
 /// A service, and the GitHub that it serves.
 pub(crate) struct App {
     pub(crate) sandbox: Sandbox,
@@ -100,6 +105,19 @@ fn private(path: &Path, text: &str) {
 impl App {
     /// A service that is not started yet; its suite judges after so many rounds.
     pub(crate) fn new(rounds: u32) -> Self {
+        let app = Self::empty(rounds);
+        app.sandbox.repository(REPO).expect("a repository");
+        for (login, role) in [("mona", "write"), ("hubot", "write"), ("bob", "read"), ("visitor", "none")] {
+            app.sandbox.grant(REPO, login, role).expect("a right");
+        }
+        app.sandbox.commit(REPO, "main", &[("step.sh", Some(&app.step(40_000)))], "A benchmark").expect("a commit");
+        app.sandbox.install("octo", &[REPO]).expect("an installation");
+        app.configure("");
+        app
+    }
+
+    /// A sandbox without a repository, and a folder without a configuration.
+    pub(crate) fn empty(rounds: u32) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let port = free_port();
@@ -111,15 +129,7 @@ impl App {
         };
         let sandbox = runtime.block_on(Sandbox::start(options)).expect("a sandbox");
         let hold = tempfile::Builder::new().prefix("zab-app-").tempdir().expect("a folder");
-        let app = Self { sandbox, port, rounds, child: None, hold, runtime };
-        app.sandbox.repository(REPO).expect("a repository");
-        for (login, role) in [("mona", "write"), ("hubot", "write"), ("bob", "read"), ("visitor", "none")] {
-            app.sandbox.grant(REPO, login, role).expect("a right");
-        }
-        app.sandbox.commit(REPO, "main", &[("step.sh", Some(&app.step(40_000)))], "A benchmark").expect("a commit");
-        app.sandbox.install("octo", &[REPO]).expect("an installation");
-        app.configure("");
-        app
+        Self { sandbox, port, rounds, child: None, hold, runtime }
     }
 
     /// A service that runs.
@@ -156,17 +166,22 @@ impl App {
 
     /// Writes the configuration, with more lines for `[service]`.
     pub(crate) fn configure(&self, more: &str) {
-        let (folder, settings) = (self.folder(), self.sandbox.settings());
+        let folder = self.folder();
         fs::create_dir_all(folder.join("suites")).expect("a folder");
         let suite = SUITE.replace("@ROUNDS@", &self.rounds.to_string());
         fs::write(folder.join("suites/tiny.toml"), suite).expect("a suite");
+        self.configuration("tiny", &format!("suites_dir = \"suites\"\nlocal_backend = true\n{more}"));
+    }
+
+    /// Writes a configuration that offers one suite, with more lines for `[service]` and what follows it.
+    pub(crate) fn configuration(&self, suite: &str, more: &str) {
+        let (folder, settings) = (self.folder(), self.sandbox.settings());
         private(&folder.join("key.pem"), sandbox::PRIVATE_KEY);
         private(&folder.join("secret"), &settings.secret);
         let text = format!(
             "[server]\nlisten = \"127.0.0.1:{}\"\n[github]\napp_id = {}\nprivate_key_file = \"key.pem\"\n\
              webhook_secret_file = \"secret\"\napi_url = \"{}\"\nweb_url = \"{}\"\nwrite_pause_ms = 0\n\
-             [store]\nurl = \"sqlite:{}\"\n[service]\ndata_dir = \"data\"\nsuites = [\"tiny\"]\n\
-             suites_dir = \"suites\"\nlocal_backend = true\n{more}\n",
+             [store]\nurl = \"sqlite:{}\"\n[service]\ndata_dir = \"data\"\nsuites = [\"{suite}\"]\n{more}\n",
             self.port,
             settings.app_id,
             settings.api,
@@ -278,7 +293,7 @@ impl App {
             if let Some(found) = found() {
                 return found;
             }
-            std::thread::sleep(MOMENT);
+            pause();
         }
         let said: Vec<Comment> = (1..100).flat_map(|number| self.sandbox.comments(REPO, number)).collect();
         panic!("waited in vain: {what}\n{}\n{said:#?}\n{:#?}", self.log(), self.sandbox.violations());

@@ -3,7 +3,7 @@
 mod commands;
 mod deliveries;
 mod faults;
-mod harness;
+pub(crate) mod harness;
 mod path;
 mod runs;
 mod watch;

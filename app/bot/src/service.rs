@@ -2,10 +2,12 @@
 //!
 //! [`payload`] reads what a delivery tells, [`inbox`] handles one after the other, [`planner`] makes the plan of what was
 //! asked for, [`labs`] finds the backend of a run again after a restart, [`sweep`] fetches deliveries that never arrived,
-//! and [`run`] has all of it go on until it is told to stop. The machines and what follows from them are in `engine`.
+//! and [`run`] has all of it go on until it is told to stop, each `part` by itself. The machines and what follows from them are in `engine`.
 
+pub mod blocking;
 pub mod inbox;
 pub mod labs;
+mod part;
 pub mod payload;
 pub mod planner;
 pub mod run;

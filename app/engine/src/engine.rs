@@ -126,6 +126,11 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
         Ok(Subject { key: key_of(&plan.run), body, state, version: 0, fence: 0, due: Some(now) })
     }
 
+    /// Who this is among several engines on one store.
+    pub fn owner(&self) -> &str {
+        &self.settings.owner
+    }
+
     /// Writes down a run; the next tick starts it. Starting the same plan again is fine.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ pub mod apply;
 mod herald;
 mod outbox;
 mod pulls;
+mod put_off;
 pub mod saying;
 pub mod status;
 pub mod views;
@@ -23,6 +24,7 @@ use evidence::Templates;
 use crate::engine::{Engine, EngineError};
 
 pub use apply::Applied;
+pub use put_off::PutOff;
 pub use saying::Saying;
 
 /// How long a claimed pull request is ours, milliseconds: planning fetches a repository.
@@ -96,6 +98,8 @@ pub struct Service<D, F, P, L, R, C> {
     pub templates: Templates,
     /// How it works.
     pub settings: ServiceSettings,
+    /// What could not be read, and is looked at later.
+    pub put_off: PutOff,
 }
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {

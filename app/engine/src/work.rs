@@ -75,7 +75,9 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
             let stays = if !unwanted.is_empty() {
                 self.write(&mut held, &[], unwanted, None, now).await?
             } else if held.run.state == State::Queued {
-                if !self.store.grant(&held.key, self.settings.at_once).await? {
+                // What a person has to agree to first takes nobody's place until they have.
+                let asks = held.run.frame.is_none() && held.plan.confirm.is_some();
+                if !asks && !self.store.grant(&held.key, self.settings.at_once).await? {
                     due = Some(now.plus(TURN_AGAIN));
                     break;
                 }

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::value::{from_ms, from_small, to_limit, to_ms};
 use crate::writer::{Outcome, Work};
 
+const PRUNE: &str = "UPDATE delivery SET payload = '' WHERE handled >= 0 AND received_ms < $1 AND payload <> ''";
 const HANDLED: &str = "SELECT handled FROM delivery WHERE guid = $1";
 const RECEIVE: &str = "INSERT INTO delivery (guid, event, received_ms, handled, due_ms, attempts, headers, payload) \
     VALUES ($1, $2, $3, -1, $3, 0, $4, $5) ON CONFLICT (guid) DO NOTHING";
@@ -47,6 +48,18 @@ pub(crate) async fn known(pool: &AnyPool, guids: &[String]) -> Result<Vec<String
         known.extend(row.map(|(guid,)| guid));
     }
     Ok(known)
+}
+
+/// Forgets payloads.
+pub(crate) struct Prune(pub(crate) Ms);
+
+impl Work for Prune {
+    const NAME: &'static str = "prune";
+    type Out = u64;
+
+    async fn run(&self, conn: &mut AnyConnection) -> Result<Outcome<u64>, Fault> {
+        Ok(Outcome::Keep(sqlx::query(PRUNE).bind(to_ms(self.0)).execute(conn).await?.rows_affected()))
+    }
 }
 
 pub(crate) struct Receive(pub(crate) Delivery);

@@ -151,6 +151,10 @@ impl Desk for SqlStore {
         register::counts(&self.readers, handler).await.map_err(|fault| fault.of("counts"))
     }
 
+    async fn prune(&self, before: Ms) -> Result<u64, StoreError> {
+        self.write(delivery::Prune(before)).await
+    }
+
     async fn alive(&self) -> Result<(), StoreError> {
         self.write(register::Alive).await
     }

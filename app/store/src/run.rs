@@ -26,11 +26,13 @@ const OF_PULL: &str = "SELECT id, repo_id, number, suite, request, head, ledger,
 const ACTIVE: &str = "SELECT id, repo_id, number, suite, request, head, ledger, active, outcome, evidence, created_ms, \
     ended_ms FROM run WHERE active = 1 ORDER BY created_ms, id";
 // A place in the line: everybody who has started, and everybody who waits longer.
-const GRANT: &str = "UPDATE run SET slot = 1 WHERE active = 1 AND slot = 0 AND id IN (\
-    SELECT waits.id FROM run AS waits WHERE waits.active = 1 AND waits.slot = 0 AND (\
-        SELECT COUNT(*) FROM run AS other WHERE other.active = 1 \
-        AND (other.slot = 1 OR (other.created_ms, other.id) < (waits.created_ms, waits.id))) < $1)";
-const GRANTED: &str = "SELECT slot FROM run WHERE id = $1";
+// Whoever asks is ready to start; those that are not (being planned, waiting for a person) keep nobody from it.
+// The slot of a run: 0 it never asked, 2 it waits, 1 it may start.
+const WAIT: &str = "UPDATE run SET slot = 2 WHERE id = $1 AND active = 1 AND slot = 0";
+const GRANT: &str = "UPDATE run SET slot = 1 WHERE id = $2 AND active = 1 AND slot = 2 AND (\
+    SELECT COUNT(*) FROM run AS other WHERE other.active = 1 AND other.id <> $2 AND (other.slot = 1 \
+        OR (other.slot = 2 AND (other.created_ms, other.id) < (run.created_ms, run.id)))) < $1";
+const GRANTED: &str = "SELECT slot, active FROM run WHERE id = $1";
 
 /// `false` where the pull request has an active run, or the request or the run was made before.
 pub(crate) async fn begin(conn: &mut AnyConnection, run: &RunRow) -> Result<bool, Fault> {
@@ -104,8 +106,9 @@ impl Work for Grant {
         if let Some(text) = Dialect::of(conn).before_granting() {
             sqlx::query(text).execute(&mut *conn).await?;
         }
-        sqlx::query(GRANT).bind(i64::from(self.at_once)).execute(&mut *conn).await?;
-        let row: Option<(i64,)> = sqlx::query_as(GRANTED).bind(id).fetch_optional(conn).await?;
-        Ok(Outcome::Keep(row.is_none_or(|(slot,)| slot == 1)))
+        sqlx::query(WAIT).bind(id).execute(&mut *conn).await?;
+        sqlx::query(GRANT).bind(i64::from(self.at_once)).bind(id).execute(&mut *conn).await?;
+        let row: Option<(i64, i64)> = sqlx::query_as(GRANTED).bind(id).fetch_optional(conn).await?;
+        Ok(Outcome::Keep(row.is_none_or(|granted| granted == (1, 1))))
     }
 }

@@ -1,6 +1,7 @@
 //! `zephyr-ab serve`: the GitHub App.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
@@ -12,6 +13,9 @@ use crate::cli::World;
 use crate::config::{Config, LogFormat, LogSection};
 use crate::failure::{Exit, Failure};
 use crate::service::{Parts, Shared, serve};
+
+/// How long what was cut off is waited for when the service ends.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Serves pull requests: takes deliveries of the app, runs what is asked for, and keeps one verdict comment true.
 ///
@@ -42,13 +46,16 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let listen = service.listen;
     let shared = Shared::new(service, config.file.clone(), world.machine.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.context("no runtime can be started")?.block_on(async {
+    let runtime = runtime.context("no runtime can be started")?;
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.with_context(|| format!("server.listen: {listen}"))?;
         let shutdown = CancellationToken::new();
         tokio::spawn(interrupted(shutdown.clone()));
         serve(Parts { shared, secrets, listener }, shutdown).await
-    })?;
-    Ok(Exit::Done)
+    });
+    // A fetch that is cut off ends by itself; nobody waits for it.
+    runtime.shutdown_timeout(LAST);
+    served.map(|()| Exit::Done)
 }
 
 fn log(section: LogSection) {

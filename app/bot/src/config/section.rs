@@ -91,6 +91,8 @@ pub struct ServiceSection {
     pub templates_dir: Option<PathBuf>,
     /// Runs that go on at once.
     pub runs_at_once: u32,
+    /// Seconds between two looks at the log of deliveries.
+    pub sweep_every_s: u64,
     /// Whether suites may run on this host.
     pub local_backend: bool,
     /// What is known of the noise, by suite.
@@ -107,6 +109,7 @@ impl Default for ServiceSection {
             suites_dir: None,
             templates_dir: None,
             runs_at_once: 1,
+            sweep_every_s: 180,
             local_backend: false,
             calibrations: BTreeMap::new(),
             repositories: Vec::new(),

@@ -16,6 +16,8 @@ use crate::world::Secrets;
 
 /// Most runs at once that can be asked for.
 const MOST_RUNS: u32 = 64;
+/// Seconds that may lie between two looks at the log of deliveries.
+const SWEEPS: std::ops::RangeInclusive<u64> = 5..=3600;
 
 /// The configuration of a service. No secret is in it, only where they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct ServiceConfig {
     pub templates_dir: Option<PathBuf>,
     /// Runs that go on at once, 1 to 64.
     pub runs_at_once: u32,
+    /// Seconds between two looks at the log of deliveries, 5 to 3600.
+    pub sweep_every_s: u64,
     /// Whether suites may run on this host.
     pub local_backend: bool,
     /// Calibration files by suite, each of which is offered.
@@ -130,6 +134,9 @@ impl Config {
         if !(1..=MOST_RUNS).contains(&section.runs_at_once) {
             wrong.push(format!("service.runs_at_once: from 1 to {MOST_RUNS}"));
         }
+        if !SWEEPS.contains(&section.sweep_every_s) {
+            wrong.push(format!("service.sweep_every_s: from {} to {}", SWEEPS.start(), SWEEPS.end()));
+        }
         for name in section.repositories.iter().filter(|name| !is_repository(name)) {
             wrong.push(format!("service.repositories: {name:?} is not owner/name"));
         }
@@ -143,6 +150,7 @@ impl Config {
             suites_dir: section.suites_dir.as_ref().map(at),
             templates_dir: section.templates_dir.as_ref().map(at),
             runs_at_once: section.runs_at_once,
+            sweep_every_s: section.sweep_every_s,
             local_backend: section.local_backend,
             calibrations: section.calibrations.iter().map(|(name, path)| (name.clone(), at(path))).collect(),
             repositories: section.repositories.clone(),

@@ -130,6 +130,8 @@ fn what_a_service_lacks_is_named_at_once() {
         ("[service]\nsuites = [\"a\", \"b\", \"a\"]", "\"a\" stands there twice (place 3)"),
         ("[service]\nruns_at_once = 0", "service.runs_at_once: from 1 to 64"),
         ("[service]\nruns_at_once = 65", "service.runs_at_once: from 1 to 64"),
+        ("[service]\nsweep_every_s = 4", "service.sweep_every_s: from 5 to 3600"),
+        ("[service]\nsweep_every_s = 3601", "service.sweep_every_s: from 5 to 3600"),
         ("[service]\ncalibrations = { zephir = \"a\" }", "not among service.suites; nearest: zephyr"),
         ("[service]\nrepositories = [\"a\"]", "\"a\" is not owner/name"),
         ("[service]\nrepositories = [\"a/b/c\"]", "is not owner/name"),

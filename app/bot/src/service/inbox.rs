@@ -24,6 +24,8 @@ use crate::command::parse;
 pub const HANDLER: u32 = 1;
 /// Longest time until a delivery that could not be handled is tried again, milliseconds.
 const LONGEST_WAIT: u64 = 10 * MINUTE;
+/// How often a delivery is tried: about a day and a half.
+const TRIES: u32 = 200;
 
 /// What handling a delivery came to.
 enum Handled {
@@ -33,9 +35,9 @@ enum Handled {
     Nothing(Box<Settle>, String),
 }
 
-/// It has to wait.
+/// It has to wait: at least until then, where that is known.
 struct Wait {
-    until: Ms,
+    until: Option<Ms>,
     why: String,
 }
 
@@ -75,7 +77,7 @@ where
     R: Archive,
     C: Clock,
 {
-    let open = service.desk().open_deliveries(HANDLER, now, 32).await?;
+    let open = service.desk().open_deliveries(HANDLER, now, 8).await?;
     let count = open.len();
     for delivery in open {
         one(service, shared, &delivery, now).await?;
@@ -98,10 +100,22 @@ where
     C: Clock,
 {
     let delivery = &open.delivery;
-    let handled = match read(&delivery.event, &delivery.payload) {
+    let told = reachable(service, read(&delivery.event, &delivery.payload)).await?;
+    // What was said first on a pull request is done first: a cancel must not overtake its run.
+    let line = match &told {
+        Told::Comment(comment) => Some(format!("inbox {}", comment.pull.key())),
+        _ => None,
+    };
+    if let Some(until) =
+        line.as_ref().filter(|line| service.put_off.is(line, now)).and_then(|l| service.put_off.when(l))
+    {
+        return Ok(service.desk().defer_delivery(&delivery.guid, until.plus(1)).await?);
+    }
+    let handled = match told {
         Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
         Told::Repo(repo) => {
-            let settle = Settle { repos: vec![repo], ..Settle::default() };
+            let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
+            let settle = Settle { repos, ..Settle::default() };
             Ok(Handled::Nothing(Box::new(settle), "a repository changed".to_owned()))
         }
         Told::Pull { id, push } => looked(service, id, push, now).await,
@@ -120,14 +134,90 @@ where
             service.desk().settle(*settle).await?;
             (true, outcome)
         }
-        Err(Stopped::Wait(wait)) => {
-            service.desk().defer_delivery(&delivery.guid, wait.until).await?;
+        // A store that fails does so for all of them.
+        Err(Stopped::Engine(EngineError::Store(error))) => return Err(error.into()),
+        Err(stopped) => {
+            let wait = match stopped {
+                Stopped::Wait(wait) => wait,
+                Stopped::Engine(error) => Wait { until: None, why: error.to_string() },
+            };
+            if open.attempts >= TRIES {
+                return given_up(service, open, &wait.why, now).await;
+            }
+            let soonest = now.plus((5 * SECOND).saturating_mul(1 << open.attempts.min(10)).min(LONGEST_WAIT));
+            let until = wait.until.unwrap_or_default().max(soonest).min(now.plus(LONGEST_WAIT));
+            service.desk().defer_delivery(&delivery.guid, until).await?;
+            if let Some(line) = &line {
+                service.put_off.until(line, until);
+            }
             (false, format!("put off: {}", wait.why))
         }
-        Err(Stopped::Engine(error)) => return Err(error),
     };
     tracing::info!(guid = delivery.guid, event = delivery.event, done, outcome, "delivery");
     Ok(())
+}
+
+/// A delivery that cannot be handled for more than a day: it is written down that it was not.
+async fn given_up<D, F, P, L, R, C>(
+    service: &Service<D, F, P, L, R, C>,
+    open: &OpenDelivery,
+    why: &str,
+    now: Ms,
+) -> Result<(), EngineError>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let guid = &open.delivery.guid;
+    tracing::error!(guid, why, "a delivery is given up");
+    let line = AuditLine {
+        at: now,
+        actor: "the service".to_owned(),
+        action: "gave up".to_owned(),
+        subject: format!("delivery:{guid}"),
+        detail: why.to_owned(),
+    };
+    let delivery = Some((guid.clone(), HANDLER, format!("given up: {why}")));
+    service.desk().settle(Settle { delivery, audit: vec![line], at: now, ..Settle::default() }).await?;
+    Ok(())
+}
+
+/// A delivery by a hook of a repository names no installation: the one that was seen before is taken.
+async fn reachable<D, F, P, L, R, C>(service: &Service<D, F, P, L, R, C>, told: Told) -> Result<Told, EngineError>
+where
+    D: Desk,
+    F: Forge,
+    P: Planner,
+    L: Lab,
+    R: Archive,
+    C: Clock,
+{
+    let repo = match &told {
+        Told::Comment(comment) => &comment.pull.repo,
+        Told::Pull { id, .. } => &id.repo,
+        Told::Repo(_) | Told::Nothing(_) => return Ok(told),
+    };
+    if repo.installation != 0 {
+        return Ok(told);
+    }
+    let Some(known) = service.desk().repo(repo.id).await?.filter(|known| known.installation != 0) else {
+        return Ok(Told::Nothing("no installation of the app is named, and none is known".to_owned()));
+    };
+    Ok(match told {
+        Told::Comment(mut comment) => {
+            comment.pull.repo.installation = known.installation;
+            Told::Comment(comment)
+        }
+        Told::Pull { mut id, push } => {
+            id.repo.installation = known.installation;
+            Told::Pull { id, push }
+        }
+        told => told,
+    })
 }
 
 /// What the forge says, or that the delivery has to wait, or words for why nothing can be done.
@@ -135,8 +225,10 @@ fn asked<T>(answer: Result<T, ForgeError>, now: Ms) -> Result<Result<T, String>,
     let wait = |until, why| Err(Stopped::Wait(Wait { until, why }));
     match answer {
         Ok(value) => Ok(Ok(value)),
-        Err(ForgeError::Unavailable(why)) => wait(now.plus(5 * SECOND), why),
-        Err(ForgeError::Limited { until, why }) => wait(until.min(now.plus(LONGEST_WAIT)), why),
+        Err(ForgeError::Unavailable(why)) => wait(None, why),
+        Err(ForgeError::Limited { until, why }) => wait(Some(until), why),
+        // A key that is being replaced, an installation that is suspended: what was asked for meanwhile is not lost.
+        Err(ForgeError::Forbidden(why)) => wait(Some(now.plus(LONGEST_WAIT)), why),
         Err(error) => {
             tracing::warn!(%error, "the forge does not answer this");
             Ok(Err(error.to_string()))
@@ -334,11 +426,17 @@ where
             answer: None,
             audit: ("cancel", suite.clone()),
         },
-        (VerbKind::Confirm, Some(suite)) => Reaching {
-            events: vec![Event::Confirm { suite: suite.clone(), digest: command.digest.clone(), comment: comment.id }],
-            answer: None,
-            audit: ("confirm", suite.clone()),
-        },
+        (VerbKind::Confirm, Some(suite)) => {
+            // What was shown is started only if it is what would be merged.
+            let pull = match asked(service.forge.pull(&comment.pull).await, now)? {
+                Ok(pull) => pull,
+                Err(why) => return Ok(Err(why)),
+            };
+            let (suite, digest) = (suite.clone(), command.digest.clone());
+            let audit = ("confirm", suite.clone());
+            let confirm = Event::Confirm { suite, digest, comment: comment.id };
+            Reaching { events: vec![Event::Observed(Box::new(pull), now), confirm], answer: None, audit }
+        }
         (VerbKind::Run, Some(suite)) => {
             let pull = match asked(service.forge.pull(&comment.pull).await, now)? {
                 Ok(pull) => pull,

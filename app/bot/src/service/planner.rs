@@ -34,6 +34,16 @@ fn never(how: Ending, why: impl std::fmt::Display) -> NoPlan {
     NoPlan::Never { how, why: why.to_string() }
 }
 
+/// Without the folders of this host: everybody who can see the pull request reads it.
+fn without_folders(no: NoPlan, shared: &Shared) -> NoPlan {
+    let folder = shared.config.data_dir.display().to_string();
+    let clean = |why: String| why.replace(&folder, "...");
+    match no {
+        NoPlan::Never { how, why } => NoPlan::Never { how, why: clean(why) },
+        NoPlan::NotNow(why) => NoPlan::NotNow(clean(why)),
+    }
+}
+
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -49,6 +59,16 @@ struct Refusal(NoPlan);
 
 impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
     async fn plan(&self, asked: &Asked) -> Result<Plan, NoPlan> {
+        self.made(asked).await.map_err(|no| without_folders(no, &self.shared))
+    }
+
+    fn title(&self, suite: &str) -> String {
+        self.shared.suites.get(suite).map_or_else(|| suite.to_owned(), |suite| suite.title.clone())
+    }
+}
+
+impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
+    async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
         let suite = self.shared.suites.get(&asked.suite);
         let suite = suite.ok_or_else(|| never(Ending::Refused, format!("there is no suite {}", asked.suite)))?.clone();
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
@@ -79,10 +99,6 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)
     }
-
-    fn title(&self, suite: &str) -> String {
-        self.shared.suites.get(suite).map_or_else(|| suite.to_owned(), |suite| suite.title.clone())
-    }
 }
 
 /// Fetches what the plan is made of.
@@ -101,9 +117,9 @@ fn fetch(
         Err(lab::git::GitError::Name { .. }) => {
             return Ok(Err(never(Ending::Refused, "the base branch has a name that no branch can have")));
         }
-        // It was deleted, and does not come back by waiting.
         Err(lab::git::GitError::Failed { said, .. }) if said.contains("couldn't find remote ref") => {
-            return Ok(Err(never(Ending::Refused, format!("the repository lacks what is to be compared: {said}"))));
+            let gone = if said.contains("refs/heads/") { "the base branch" } else { "the head" };
+            return Ok(Err(never(Ending::Refused, format!("{gone} is not there any more"))));
         }
         Err(error) => return Err(anyhow::Error::from(error).into()),
     };

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use domain::ports::{Clock as _, Desk as _};
-use domain::time::Ms;
-use engine::service::{Service, ServiceSettings};
+use domain::time::{DAY, Ms};
+use engine::service::{PutOff, Service, ServiceSettings};
 use engine::{Engine, EngineError};
 use evidence::{DiskStorage, Folder, Scanner, Templates};
 use github::GitHub;
+use rand::TryRng;
+use rand::rngs::SysRng;
 use secrecy::ExposeSecret as _;
 use store::SqlStore;
 use tokio::net::TcpListener;
@@ -20,24 +22,24 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::blocking::Blocking;
 use super::labs::Labs;
+use super::part::Part;
 use super::planner::PullPlanner;
 use super::shared::Shared;
 use super::{inbox, sweep};
-use crate::config::{ServiceConfig, ServiceSecrets};
+use crate::config::{ServiceConfig, ServiceSecrets, StoreConfig};
 use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::server::{self, Ready, ServerState, WebhookSecrets};
 use crate::world::SystemClock;
 
-/// Who this is among several on one store.
-const OWNER: &str = "zephyr-ab";
+/// Pull requests that are worked on at once: making a plan takes minutes, and must not keep others waiting.
+const HANDS: usize = 8;
+/// How long the payload of a delivery that was handled is kept, milliseconds.
+const KEPT: u64 = 14 * DAY;
 /// How long a part waits that had nothing to do.
 const IDLE: Duration = Duration::from_millis(200);
-/// How long a part waits that failed.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How often the log of deliveries is looked at.
-const SWEEP_EVERY: Duration = Duration::from_mins(3);
 /// How often the numbers are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -51,8 +53,14 @@ pub struct Parts {
     pub listener: TcpListener,
 }
 
-type Here =
-    Service<SqlStore, GitHub, PullPlanner<SqlStore, GitHub>, Labs<SqlStore>, Arc<Folder<DiskStorage>>, SystemClock>;
+type Here = Service<
+    SqlStore,
+    GitHub,
+    PullPlanner<SqlStore, GitHub>,
+    Labs<SqlStore>,
+    Blocking<Folder<DiskStorage>>,
+    SystemClock,
+>;
 
 /// The clock of the machine, for the forge.
 struct ForgeClock;
@@ -93,7 +101,36 @@ pub fn forge(config: &ServiceConfig, secrets: &ServiceSecrets) -> Result<GitHub,
     Ok(GitHub::new(&settings, Arc::new(ForgeClock)).map_err(anyhow::Error::from)?)
 }
 
-fn put_together(parts: &Parts, store: &SqlStore) -> Result<Here, Failure> {
+/// Who this is among several on one store: a name that is made once for each folder.
+fn name(folder: &Path) -> Result<String, Failure> {
+    let path = folder.join("name");
+    let place = || path.display().to_string();
+    match std::fs::read_to_string(&path) {
+        Ok(name) if !name.trim().is_empty() => return Ok(name.trim().to_owned()),
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+            return Err(anyhow::Error::from(why).context(place()).into());
+        }
+        _ => {}
+    }
+    let name = format!("zephyr-ab-{:08x}", SysRng.try_next_u32().context("no random number")?);
+    std::fs::write(&path, &name).with_context(place)?;
+    Ok(name)
+}
+
+/// Removes the locks that git calls of a killed service have left: nobody else works in the folder.
+fn unlock(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            unlock(&path);
+        } else if path.extension().is_some_and(|extension| extension == "lock") {
+            drop(std::fs::remove_file(path));
+        }
+    }
+}
+
+fn put_together(parts: &Parts, store: &SqlStore, owner: String) -> Result<Here, Failure> {
     let (shared, config) = (&parts.shared, &parts.shared.config);
     let templates = || match &config.templates_dir {
         Some(folder) => Templates::from_folder(folder),
@@ -104,18 +141,22 @@ fn put_together(parts: &Parts, store: &SqlStore) -> Result<Here, Failure> {
     let mut secrets: Vec<&str> = shared.machine.secrets.values();
     secrets.extend(keys.map(secrecy::ExposeSecret::expose_secret));
     let storage = DiskStorage::new(shared.evidence());
+    // Where it is no secret it stands in the configuration, and may stand in what a benchmark prints.
+    if matches!(config.store, StoreConfig::Secret(_)) {
+        secrets.push(parts.secrets.store_url.expose_secret());
+    }
     let folder = Arc::new(Folder::new(storage, templates().map_err(anyhow::Error::from)?, Scanner::new(&secrets)));
     let labs = Labs::new(shared.clone(), store.clone());
-    let engine_settings =
-        engine::Settings { owner: OWNER.to_owned(), at_once: config.runs_at_once, ..engine::Settings::default() };
+    let engine_settings = engine::Settings { owner, at_once: config.runs_at_once, ..engine::Settings::default() };
     let planner =
         PullPlanner { shared: shared.clone(), desk: store.clone(), forge: forge.clone(), folder: Arc::clone(&folder) };
     Ok(Service {
-        engine: Engine::new(store.clone(), labs, folder, SystemClock, engine_settings),
+        engine: Engine::new(store.clone(), labs, Blocking(folder), SystemClock, engine_settings),
         forge,
         planner,
         templates: templates().map_err(anyhow::Error::from)?,
         settings: ServiceSettings { web: config.github.web_url.clone(), ..ServiceSettings::default() },
+        put_off: PutOff::default(),
     })
 }
 
@@ -130,9 +171,10 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
     let store = SqlStore::open(parts.secrets.store_url.expose_secret(), store::Options::default())
         .await
         .map_err(anyhow::Error::from)?;
-    let service = Arc::new(put_together(&parts, &store)?);
+    let service = Arc::new(put_together(&parts, &store, name(&config.data_dir)?)?);
     // Nobody else works in the folder: what was claimed was claimed by a process that is gone.
-    store.free_leases(OWNER).await.map_err(anyhow::Error::from)?;
+    store.free_leases(service.engine.owner()).await.map_err(anyhow::Error::from)?;
+    unlock(&config.data_dir.join("mirrors"));
     let found = service.reconcile().await.map_err(anyhow::Error::from)?;
     tracing::info!(runs = found, "runs that go on");
 
@@ -145,11 +187,13 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
         let (s, shared) = (Arc::clone(&s), shared.clone());
         async move { inbox::handle(&s, &shared, SystemClock.now()).await }
     }));
-    let s = of();
-    tasks.spawn(part.clone().repeat("pull requests", IDLE, None, move || {
-        let s = Arc::clone(&s);
-        async move { s.tick_pulls(SystemClock.now()).await }
-    }));
+    for _ in 0..HANDS {
+        let s = of();
+        tasks.spawn(part.clone().repeat("pull requests", IDLE, None, move || {
+            let s = Arc::clone(&s);
+            async move { s.tick_pulls(SystemClock.now()).await }
+        }));
+    }
     let s = of();
     tasks.spawn(part.clone().repeat("runs", IDLE, None, move || {
         let s = Arc::clone(&s);
@@ -165,26 +209,28 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
         let s = Arc::clone(&s);
         async move { s.flush(SystemClock.now()).await }
     }));
-    let s = of();
-    tasks.spawn(part.clone().repeat("delivery log", SWEEP_EVERY, None, move || {
+    let (s, every) = (of(), Duration::from_secs(config.sweep_every_s));
+    tasks.spawn(part.clone().repeat("delivery log", every, None, move || {
         let s = Arc::clone(&s);
         async move {
-            let found = sweep::sweep(s.desk(), &s.forge, SystemClock.now()).await?;
+            let found = sweep::sweep(s.desk(), &s.forge, every, SystemClock.now()).await?;
             if found > 0 {
                 tracing::info!(found, "lost deliveries");
             }
+            s.desk().prune(Ms(SystemClock.now().0.saturating_sub(KEPT))).await?;
             Ok::<usize, sweep::SweepError>(0)
         }
     }));
-    let (counted, counts) = (store.clone(), Arc::clone(&metrics));
+    let (s, counts) = (of(), Arc::clone(&metrics));
     tasks.spawn(part.repeat("numbers", COUNT_EVERY, None, move || {
-        let (store, metrics) = (counted.clone(), Arc::clone(&counts));
+        let (s, metrics) = (Arc::clone(&s), Arc::clone(&counts));
         async move {
-            let counts = store.counts(inbox::HANDLER).await?;
+            s.retell_waiting().await?;
+            let counts = s.desk().counts(inbox::HANDLER).await?;
             metrics.open_deliveries.set(counts.open_deliveries);
             metrics.outbox_open.set(counts.unsaid);
             metrics.runs_active.set(counts.active_runs);
-            Ok::<usize, domain::ports::StoreError>(0)
+            Ok::<usize, EngineError>(0)
         }
     }));
     tasks.close();
@@ -211,57 +257,5 @@ async fn runs(service: &Here, now: Ms) -> Result<usize, EngineError> {
     match service.engine.next_due().await? {
         Some(due) if due <= now => service.engine.tick(now).await,
         _ => Ok(0),
-    }
-}
-
-/// A part of the service that does something again and again.
-#[derive(Clone)]
-struct Part {
-    shutdown: CancellationToken,
-    ready: Ready,
-}
-
-impl Part {
-    /// Calls `step` until the service stops: at once where something was done, after `idle` or when woken where
-    /// nothing was. What fails is said, and tried again.
-    async fn repeat<S, E>(
-        self,
-        name: &'static str,
-        idle: Duration,
-        wake: Option<Arc<Notify>>,
-        mut step: impl FnMut() -> S + Send,
-    ) where
-        S: Future<Output = Result<usize, E>> + Send,
-        E: std::fmt::Display + Send,
-    {
-        while !self.shutdown.is_cancelled() {
-            let wait = match step().await {
-                Ok(0) => idle,
-                Ok(_) => Duration::ZERO,
-                Err(error) => {
-                    tracing::error!(part = name, %error, "tried again");
-                    self.ready.fails(name, "it failed and is tried again; see the log");
-                    AFTER_FAILURE
-                }
-            };
-            if wait != AFTER_FAILURE {
-                self.ready.works(name);
-            }
-            if wait.is_zero() {
-                tokio::task::yield_now().await;
-                continue;
-            }
-            let woken = async {
-                match &wake {
-                    Some(wake) => wake.notified().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = woken => {}
-                () = self.shutdown.cancelled() => {}
-            }
-        }
     }
 }

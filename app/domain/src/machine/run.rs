@@ -238,6 +238,8 @@ impl Run {
 
     fn react(&mut self, event: &Event, now: Ms, effects: &mut Vec<Effect>) {
         match (&self.state, event) {
+            // Confirmed, it waits for its turn again: what waits for a person takes nobody's place.
+            (State::Queued, Event::SlotGranted) if self.frame.is_some() => self.next_round(now, effects),
             (State::Queued, Event::SlotGranted) => {
                 self.state = State::Planning;
                 effects.push(Effect { due: now, what: What::Resolve { plan: 1 } });
@@ -249,7 +251,7 @@ impl Run {
             (State::AwaitingConfirmation { plan, until }, Event::Confirm { plan: shown })
                 if plan == shown && now < *until =>
             {
-                self.next_round(now, effects);
+                self.state = State::Queued;
             }
             (State::AwaitingConfirmation { until, .. }, Event::Due) if now >= *until => {
                 self.ended(Over::Expired, None, now, effects);

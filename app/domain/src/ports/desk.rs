@@ -321,6 +321,13 @@ pub trait Desk: Store {
     /// See [`StoreError`].
     fn counts(&self, handler: u32) -> impl Future<Output = Result<Counts, StoreError>> + Send;
 
+    /// Forgets the payloads of deliveries that were handled and received before that. That they were is remembered.
+    /// Returns how many those were.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn prune(&self, before: Ms) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
     /// Whether the store answers and can be written to.
     ///
     /// # Errors

@@ -38,6 +38,9 @@ pub struct Over {
     pub said: String,
     /// The evidence digest, where the folder is sealed.
     pub evidence: Option<Digest>,
+    /// Jobs that may still live.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alive: Vec<String>,
     /// When.
     pub at: Ms,
 }
@@ -64,6 +67,23 @@ pub struct Shown {
     pub stage: Stage,
     /// Verdicts of earlier runs, the newest first.
     pub history: Vec<Earlier>,
+    /// The last verdict before it, which stands again where this one is not planned, and can be continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<(Asked, Over)>>,
+    /// What a plan that is being made waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
+}
+
+impl Shown {
+    /// The last verdict: its own, or the one before it.
+    #[must_use]
+    pub fn decided(&self) -> Option<(&Asked, &Over)> {
+        match &self.stage {
+            Stage::Over(over) if over.verdict.is_some() => Some((&self.asked, over)),
+            _ => self.before.as_ref().map(|before| (&before.0, &before.1)),
+        }
+    }
 }
 
 /// A pull request.

@@ -61,6 +61,13 @@ pub enum Event {
         /// Why.
         why: String,
     },
+    /// The plan of a run has to wait for something.
+    Waits {
+        /// The run.
+        run: RunId,
+        /// What for.
+        why: String,
+    },
     /// A run is over.
     RunOver(RunId, Over),
     /// A foreign comment begins with a marker of ours.
@@ -125,6 +132,8 @@ pub enum Said {
     Decided(Box<Asked>, Over),
     /// More rounds were asked for, and there is no comparison to go on with.
     NothingToContinue,
+    /// It cannot be planned, and the verdict before it stands.
+    NotPlanned(Box<Asked>, Over),
     /// There is nothing to stop.
     NothingRuns,
     /// There is nothing to agree to.
@@ -171,8 +180,15 @@ impl Stepped {
             Event::Planned(run) => self.planned(&run),
             Event::NotPlanned { run, how, why } => {
                 let said = why.lines().next().unwrap_or_default().to_owned();
-                let over = Over { verdict: None, ended: Some((how, Some(why))), said, evidence: None, at: now };
+                let ended = Some((how, Some(why)));
+                let over = Over { verdict: None, ended, said, evidence: None, alive: Vec::new(), at: now };
                 self.over(&run, over, true);
+            }
+            Event::Waits { run, why } => {
+                let planning = |shown: &&mut Shown| shown.asked.run == run && shown.stage == Stage::Planning;
+                if let Some(shown) = self.state.shown.values_mut().find(planning) {
+                    shown.waits = Some(why);
+                }
             }
             Event::RunOver(run, over) => self.over(&run, over, false),
             Event::Foreign(comment) => {
@@ -230,35 +246,37 @@ impl Stepped {
             return;
         }
         let before = self.state.shown.get(&asked.suite);
-        let decided = before.and_then(|shown| match &shown.stage {
-            Stage::Over(over) if over.verdict.is_some() => Some((shown, over)),
-            _ => None,
-        });
+        let decided = before.and_then(Shown::decided);
         if asked.more_rounds() {
-            if decided.is_none_or(|(shown, _)| shown.asked.head != asked.head) {
+            if decided.is_none_or(|(earlier, _)| earlier.head != asked.head) {
                 self.said = Said::NothingToContinue;
                 self.effects.push(react(Reaction::Confused));
                 return;
             }
-            asked.continues = decided.map(|(shown, _)| shown.asked.run.clone());
-        } else if let Some((shown, over)) = decided
+            asked.continues = decided.map(|(earlier, _)| earlier.run.clone());
+        } else if let Some((earlier, over)) = decided
             && over.verdict != Some(Verdict::Inconclusive)
-            && (&shown.asked.head, &shown.asked.base_ref, &shown.asked.pairs)
-                == (&asked.head, &asked.base_ref, &asked.pairs)
+            && (&earlier.head, &earlier.base_ref, &earlier.pairs) == (&asked.head, &asked.base_ref, &asked.pairs)
         {
-            self.said = Said::Decided(Box::new(shown.asked.clone()), over.clone());
+            self.said = Said::Decided(Box::new(earlier.clone()), over.clone());
             self.effects.push(react(Reaction::Eyes));
             return;
         }
         let mut history = before.map(|shown| shown.history.clone()).unwrap_or_default();
-        if let Some((shown, over)) = decided {
-            history.insert(0, earlier(&shown.asked, over));
+        let last = decided.map(|(asked, over)| (asked.clone(), over.clone()));
+        if let Some((asked, over)) = &last
+            && before.is_some_and(|shown| shown.asked.run == asked.run)
+        {
+            history.insert(0, earlier(asked, over));
             history.truncate(HISTORY);
         }
+        let before = last.map(Box::new);
         self.effects.push(react(Reaction::Eyes));
         self.effects.push(What::Plan { run: asked.run.clone() });
         self.state.active = Some(asked.suite.clone());
-        self.state.shown.insert(asked.suite.clone(), Shown { asked, stage: Stage::Planning, history });
+        self.state
+            .shown
+            .insert(asked.suite.clone(), Shown { asked, stage: Stage::Planning, history, before, waits: None });
     }
 
     /// `why` is the rest of a sentence that begins with "cancelled".
@@ -275,7 +293,8 @@ impl Stepped {
         if shown.stage == Stage::Planning {
             // Nothing was started: it is over at once, and a plan that is still being made is dropped.
             let ended = Some((Ending::Cancelled, Some(why.to_owned())));
-            let over = Over { verdict: None, ended, said: "cancelled".to_owned(), evidence: None, at: now };
+            let said = "cancelled".to_owned();
+            let over = Over { verdict: None, ended, said, evidence: None, alive: Vec::new(), at: now };
             self.over(&run, over, true);
         } else {
             self.effects.push(What::Cancel { run, by: why.to_owned() });
@@ -296,7 +315,7 @@ impl Stepped {
     fn planned(&mut self, run: &RunId) {
         let Some(shown) = self.state.shown.values_mut().find(|shown| shown.asked.run == *run) else { return };
         if shown.stage == Stage::Planning {
-            shown.stage = Stage::Running;
+            (shown.stage, shown.waits) = (Stage::Running, None);
             self.effects.push(What::React { comment: shown.asked.comment, with: Reaction::Rocket });
         }
     }
@@ -307,9 +326,21 @@ impl Stepped {
         if matches!(shown.stage, Stage::Over(_)) || (shown.stage == Stage::Planning) != planning {
             return;
         }
-        shown.stage = Stage::Over(over);
         if self.state.active.as_ref() == Some(&shown.asked.suite) {
             self.state.active = None;
+        }
+        shown.waits = None;
+        match shown.before.take_if(|_| planning) {
+            // Nothing was measured: what was known before is still what is known.
+            Some(before) => {
+                let asked = std::mem::replace(&mut shown.asked, before.0);
+                self.said = Said::NotPlanned(Box::new(asked), over);
+                if shown.history.first().is_some_and(|first| first.head == shown.asked.head.as_str()) {
+                    shown.history.remove(0);
+                }
+                shown.stage = Stage::Over(before.1);
+            }
+            None => shown.stage = Stage::Over(over),
         }
     }
 }

@@ -50,7 +50,14 @@ fn asked(n: u32, head: u8) -> Asked {
 }
 
 fn verdict(verdict: Verdict) -> Over {
-    Over { verdict: Some(verdict), ended: None, said: verdict.word().to_owned(), evidence: None, at: Ms(9) }
+    Over {
+        verdict: Some(verdict),
+        ended: None,
+        said: verdict.word().to_owned(),
+        evidence: None,
+        alive: vec![],
+        at: Ms(9),
+    }
 }
 
 /// Takes the events in turn and returns what came of the last.
@@ -111,6 +118,39 @@ fn a_verdict_answers_the_same_request() {
     events.push(Event::Ask(Box::new(more.clone())));
     assert_eq!(take(events).state.active.as_deref(), Some("demo"));
     assert_eq!(take([Event::Ask(Box::new(more))]).said, Said::NothingToContinue);
+}
+
+#[test]
+fn what_is_not_planned_takes_no_verdict_away() {
+    let ask = |n, pairs: &str| {
+        let pairs = vec![("preset".to_owned(), pairs.to_owned())];
+        Event::Ask(Box::new(Asked { pairs, ..asked(n, 2) }))
+    };
+    let over = |n, of| [Event::Planned(run(n)), Event::RunOver(run(n), verdict(of))];
+    let mut events = vec![ask(1, "quick")];
+    events.extend(over(1, Verdict::Regression));
+    let regression = take(events.clone()).state;
+    events.push(ask(2, "nonsense"));
+    let refusal = Event::NotPlanned { run: run(2), how: Ending::Refused, why: "no such preset".to_owned() };
+    let cancel = Event::Cancel { suite: "demo".to_owned(), by: "mona".to_owned(), comment: 9 };
+    for end in [refusal, cancel] {
+        let mut events = events.clone();
+        events.push(end);
+        let after = take(events.clone());
+        assert!(matches!(&after.said, Said::NotPlanned(asked, _) if asked.run == run(2)), "{:?}", after.said);
+        assert_eq!(after.state.shown, regression.shown);
+        assert_eq!(after.state.active, None);
+    }
+    // What was measured and cancelled is shown, and the verdict before it can still be continued.
+    events.extend([Event::Planned(run(2))]);
+    let ended = Some((Ending::Cancelled, None));
+    events.push(Event::RunOver(run(2), Over { verdict: None, ended, ..verdict(Verdict::Pass) }));
+    let mut more = asked(3, 2);
+    more.pairs = vec![("rounds".to_owned(), "+2".to_owned())];
+    events.push(Event::Ask(Box::new(more)));
+    let more = take(events).state;
+    assert_eq!(more.running().unwrap().asked.continues, Some(run(1)));
+    assert_eq!(more.running().unwrap().history.len(), 1);
 }
 
 #[test]

@@ -59,6 +59,13 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
             ],
             vec![],
         ),
+        Said::NotPlanned(asked, over) => {
+            let why = over.ended.as_ref().and_then(|(_, why)| why.clone()).unwrap_or_else(|| over.said.clone());
+            refusal(
+                vec![code(asked.line()), words(format!(" was not started: {why}"))],
+                vec![vec![there("The verdict"), words(" before it stands.")]],
+            )
+        }
         Said::NothingRuns => refusal(vec![words("nothing of this suite runs here")], vec![]),
         Said::NothingWaits => nothing_waits(),
         Said::Foreign(comment) => refusal(
@@ -77,6 +84,15 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
 #[must_use]
 pub fn nothing_waits() -> Answer {
     refusal(vec![words("no plan of this suite waits for a confirmation here")], vec![])
+}
+
+/// The plan is no longer that of the pull request.
+#[must_use]
+pub fn outdated(why: &str) -> Answer {
+    refusal(
+        vec![words(format!("the plan was not started: {why}"))],
+        vec![vec![words("It is dropped; asking again makes a new one.")]],
+    )
 }
 
 /// Another plan waits.

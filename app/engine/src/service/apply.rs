@@ -51,9 +51,17 @@ fn row(asked: &Asked) -> RunRow {
     }
 }
 
-/// The word for how a run ended, for its row.
-fn outcome(state: &PullState, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
-    let Stage::Over(over) = &state.of_run(run)?.stage else { return None };
+/// The word for how a run ended, for its row; `None` while it goes on.
+fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
+    let unplanned = applied.said.iter().find_map(|said| match said {
+        Said::NotPlanned(asked, over) if asked.run == *run => Some(over),
+        _ => None,
+    });
+    let shown = applied.state.of_run(run).and_then(|shown| match &shown.stage {
+        Stage::Over(over) => Some(over),
+        Stage::Planning | Stage::Running => None,
+    });
+    let over = unplanned.or(shown)?;
     let word = match (&over.verdict, &over.ended) {
         (Some(verdict), _) => verdict.word().to_owned(),
         (None, Some((how, _))) => how.key().to_owned(),
@@ -92,11 +100,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             let (applied, effects) = steps(&before, &events, now);
             let mut settle = with.clone();
             settle.at = now;
-            // A plan that comes after its run is over starts nothing.
-            let goes_on = |run: &RunId| applied.state.of_run(run).is_some_and(|shown| shown.stage == Stage::Running);
-            if settle.planned.iter().any(|(run, _)| !goes_on(run)) {
-                settle.create.clear();
-                settle.planned.clear();
+            // A plan that comes when its run is over already starts nothing.
+            let runs = |run: &RunId| applied.state.of_run(run).is_some_and(|shown| shown.stage == Stage::Running);
+            if with.planned.iter().any(|(run, _)| !runs(run)) {
+                (settle.create, settle.planned) = (Vec::new(), Vec::new());
             }
             for what in &effects {
                 if let What::Plan { run } = what {
@@ -105,12 +112,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             for shown in before.shown.values().filter(|shown| !matches!(shown.stage, Stage::Over(_))) {
                 let run = &shown.asked.run;
-                settle.over.extend(outcome(&applied.state, run).map(|(word, digest)| (run.clone(), word, digest)));
+                settle.over.extend(outcome(&applied, run).map(|(word, digest)| (run.clone(), word, digest)));
             }
             for said in &applied.said {
                 let link = match said {
                     // Until the comment of the run is there, the one that asked for it is.
-                    Said::Running(asked) | Said::Decided(asked, _) => {
+                    Said::Running(asked) | Said::Decided(asked, _) | Said::NotPlanned(asked, _) => {
                         let link = self.link(id, &asked.suite).await?;
                         Some(link.unwrap_or_else(|| self.address(id, asked.comment)))
                     }

@@ -6,7 +6,7 @@ use domain::ports::desk::{Settle, Want};
 use domain::ports::forge::{CheckWanted, CommentWanted, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject};
 use domain::pull::{Event, Over, PullState, Shown, Stage};
-use domain::time::Ms;
+use domain::time::{MINUTE, Ms};
 use domain::view::{State, View};
 
 use super::saying::{Saying, check_target, notify_target, verdict_target};
@@ -15,7 +15,9 @@ use crate::drive::is_finished;
 use crate::engine::{EngineError, plan_of};
 
 /// How many changed subjects are looked at in one go.
-const BATCH: usize = 16;
+const BATCH: usize = 64;
+/// Until something is looked at again that could not be read, milliseconds.
+const AFTER_FAILURE: u64 = MINUTE;
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
     /// Looks at what changed. Returns how much that was.
@@ -24,22 +26,37 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// A failing store, or something stored that cannot be read.
     pub async fn herald(&self, now: Ms) -> Result<usize, EngineError> {
         let changed = self.desk().unsaid(BATCH).await?;
-        for subject in &changed {
-            let said = Settle { said: vec![(subject.key.clone(), subject.version)], at: now, ..Settle::default() };
-            if subject.key.starts_with("pull:") {
-                let state = PullState::from_json(&subject.state)?;
-                let mut settle = said;
-                for shown in state.shown.values() {
-                    settle.wants.extend(self.wants(&state, shown, now).await?);
-                }
-                self.desk().settle(settle).await?;
-            } else if subject.key.starts_with("run:") {
-                self.herald_run(subject, said, now).await?;
-            } else {
-                self.desk().settle(said).await?;
+        let (mut looked, mut failed) = (0, None);
+        for subject in changed.iter().filter(|subject| !self.put_off.is(&subject.key, now)) {
+            looked += 1;
+            // One that cannot be read must not keep the others from being told of.
+            if let Err(error) = self.herald_one(subject, now).await {
+                self.put_off.until(&subject.key, now.plus(AFTER_FAILURE));
+                failed.get_or_insert(error);
             }
         }
-        Ok(changed.len())
+        failed.map_or(Ok(looked), Err)
+    }
+
+    async fn herald_one(&self, subject: &Subject, now: Ms) -> Result<(), EngineError> {
+        let said = Settle { said: vec![(subject.key.clone(), subject.version)], at: now, ..Settle::default() };
+        if subject.key.starts_with("run:") {
+            return self.herald_run(subject, said, now).await;
+        }
+        let mut settle = said;
+        if subject.key.starts_with("pull:") {
+            let state = PullState::from_json(&subject.state)?;
+            for shown in state.shown.values() {
+                settle.wants.extend(self.wants(&state, shown, now).await?);
+                if self.put_off.is(shown.asked.run.as_str(), now) {
+                    // Not all of it could be read: what can be said is said, and it is tried again.
+                    self.put_off.until(&subject.key, now.plus(AFTER_FAILURE));
+                    settle.said.clear();
+                }
+            }
+        }
+        self.desk().settle(settle).await?;
+        Ok(())
     }
 
     async fn herald_run(&self, subject: &Subject, mut said: Settle, now: Ms) -> Result<(), EngineError> {
@@ -70,26 +87,32 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// What a finished run has come to.
     fn over(&self, run: &Run, now: Ms) -> Over {
         let title = |view: &View| self.templates.renderer().check(view).map(|check| check.title).unwrap_or_default();
+        let jobs = |alive: &[domain::ports::Alive]| {
+            let id =
+                |of: &domain::ports::Alive| of.job.as_ref().map_or_else(|| of.trial.to_string(), ToString::to_string);
+            alive.iter().map(id).collect()
+        };
         match &run.state {
-            At::Done { judged, evidence, .. } => {
+            At::Done { judged, evidence, alive } => {
                 let verdict = judged.headline().map(|decided| decided.verdict);
                 let said = self.engine.records.sealed(&run.id).map(|view| title(&view));
                 let said =
                     said.unwrap_or_else(|_| verdict.map(|verdict| verdict.word().to_owned()).unwrap_or_default());
-                Over { verdict, ended: None, said, evidence: Some(evidence.clone()), at: now }
+                Over { verdict, ended: None, said, evidence: Some(evidence.clone()), alive: jobs(alive), at: now }
             }
-            At::Ended { how, why, evidence, .. } => {
+            At::Ended { how, why, evidence, alive, .. } => {
                 let said = why.clone().map_or_else(|| how.key().to_owned(), |why| format!("{}: {why}", how.key()));
-                Over { verdict: None, ended: Some((*how, why.clone())), said, evidence: evidence.clone(), at: now }
+                let (ended, evidence) = (Some((*how, why.clone())), evidence.clone());
+                Over { verdict: None, ended, said, evidence, alive: jobs(alive), at: now }
             }
-            _ => Over { verdict: None, ended: None, said: String::new(), evidence: None, at: now },
+            _ => Over { verdict: None, ended: None, said: String::new(), evidence: None, alive: Vec::new(), at: now },
         }
     }
 
     /// What comment and check of a run should read; nothing where that cannot be made out, so that what stands there
     /// stays.
     async fn wants(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<Vec<Want>, EngineError> {
-        let Some(mut view) = self.view(state, shown).await? else { return Ok(Vec::new()) };
+        let mut view = self.view(state, shown, now).await?;
         view.history.clone_from(&shown.history);
         let bad = |error: &dyn std::fmt::Display| EngineError::Stored {
             what: "the comment",
@@ -128,17 +151,19 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             (Stage::Running, _) => now.plus(self.settings.say_after_ms),
         };
         let verdict = Saying::Verdict { comment, run: asked.run.clone() };
-        Ok(vec![
-            verdict.want(verdict_target(&state.id, &asked.suite), due)?,
-            Saying::Check { check }.want(check_target(&asked.run), due)?,
-        ])
+        let mut wants = vec![verdict.want(verdict_target(&state.id, &asked.suite), due)?];
+        // Before there is a plan nothing is measured, and a check of the same name takes the place of an earlier one.
+        if shown.stage != Stage::Planning {
+            wants.push(Saying::Check { check }.want(check_target(&asked.run), due)?);
+        }
+        Ok(wants)
     }
 
-    async fn view(&self, state: &PullState, shown: &Shown) -> Result<Option<View>, EngineError> {
+    async fn view(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<View, EngineError> {
         let asked = &shown.asked;
         let title = self.planner.title(&asked.suite);
         let early = |state: State| views::early(asked, &title, state);
-        Ok(Some(match &shown.stage {
+        Ok(match &shown.stage {
             Stage::Planning => early(State::Planning),
             Stage::Running => {
                 let run = self.engine.read(&asked.run).await?;
@@ -158,14 +183,17 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 }
                 Err(why) => {
                     tracing::error!(run = %asked.run, why, "the evidence of a finished run cannot be read");
-                    return Ok(None);
+                    self.put_off.until(asked.run.as_str(), now.plus(AFTER_FAILURE));
+                    let why = format!("its evidence cannot be read any more; it had come to {}", over.said);
+                    early(State::Ended { how: domain::view::Ending::Failed, why: Some(why), alive: Vec::new() })
                 }
             },
             Stage::Over(over) => {
                 let (how, why) = over.ended.clone().unwrap_or((domain::view::Ending::Failed, None));
-                early(State::Ended { how, why, alive: Vec::new() })
+                let alive = over.alive.iter().map(|id| domain::view::Job { id: id.clone(), url: None }).collect();
+                early(State::Ended { how, why, alive })
             }
-        }))
+        })
     }
 
     /// The short comment that tells who asked: an edit tells nobody.
@@ -188,6 +216,26 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// The address of a comment.
     pub(super) fn address(&self, pull: &PullId, comment: u64) -> String {
         format!("{}/{}/pull/{}#issuecomment-{comment}", self.settings.web, pull.repo.name, pull.number)
+    }
+
+    /// Says of runs that wait for their turn how many go before them: that changes without anything happening to them.
+    ///
+    /// # Errors
+    /// A failing store, or something stored that cannot be read.
+    pub async fn retell_waiting(&self) -> Result<(), EngineError> {
+        let now = self.now();
+        for row in self.desk().active_runs().await?.into_iter().skip(1).filter(|row| row.ledger.is_some()) {
+            let run = self.engine.read(&row.id).await?;
+            let subject = self.desk().read(&format!("pull:{}:{}", row.repo, row.number)).await?;
+            let state = subject.map(|subject| PullState::from_json(&subject.state)).transpose()?;
+            if let (At::Queued, Some(state)) = (&run.state, state)
+                && let Some(shown) = state.of_run(&row.id)
+            {
+                let wants = self.wants(&state, shown, now).await?;
+                self.desk().settle(Settle { wants, at: now, ..Settle::default() }).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes sure that what is said about the runs that go on still stands there, as after a restart: whatever was begun

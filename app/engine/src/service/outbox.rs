@@ -26,10 +26,16 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let owner = &self.engine.settings.owner;
         let claimed = self.desk().claim_wants(owner, now, now.plus(SAY_LEASE), BATCH).await?;
         let count = claimed.len();
+        let mut failed = None;
         for want in claimed {
-            self.say(&want).await?;
+            // One that cannot be said must not keep the others from it.
+            if let Err(error) = self.say(&want).await {
+                let due = again(want.attempts, self.now());
+                self.desk().unsaid_yet(&want.target, want.fence, due, &error.to_string()).await?;
+                failed.get_or_insert(error);
+            }
         }
-        Ok(count)
+        failed.map_or(Ok(count), Err)
     }
 
     async fn say(&self, want: &ClaimedWant) -> Result<(), EngineError> {
@@ -71,6 +77,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                     ForgeError::Forbidden(_) | ForgeError::Gone(_) | ForgeError::Refused(_) => now.plus(HOPELESS),
                 };
                 self.desk().unsaid_yet(&want.target, want.fence, due, &error.to_string()).await?;
+                // What is wanted since then has not been refused.
+                if self.desk().wanted(&want.target).await?.is_some_and(|now| now.hash != want.hash) {
+                    self.desk().say_again(&want.target, self.now()).await?;
+                }
             }
         }
         Ok(())

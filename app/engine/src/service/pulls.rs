@@ -6,16 +6,16 @@ use domain::ports::desk::Settle;
 use domain::ports::forge::ForgeError;
 use domain::ports::{Clock, Desk, Forge, Lab, NoPlan, Planner, StoredEffect, Subject};
 use domain::pull::{Event, PullState, Stage, What};
-use domain::time::{DAY, Ms, SECOND};
+use domain::time::{HOUR, MINUTE, Ms, SECOND};
 use domain::view::Ending;
 
 use super::{Archive, PULL_LEASE, Service, answers};
 use crate::engine::EngineError;
 
-/// How many pull requests are claimed at once.
-const BATCH: usize = 8;
 /// How long a plan is tried for that something stands in the way of.
-const PLAN_FOR: u64 = DAY;
+const PLAN_FOR: u64 = 2 * HOUR;
+/// Until a pull request is looked at again whose state or effects cannot be read or written.
+const AFTER_FAILURE: u64 = MINUTE;
 
 /// What came of an effect.
 enum Done {
@@ -37,17 +37,25 @@ pub(super) fn again(attempts: u32, now: Ms) -> Ms {
 }
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
-    /// Does what is due for pull requests. Returns how many effects were performed.
+    /// Does what is due for one pull request. Returns how many effects were performed.
     ///
     /// # Errors
     /// A failing store, or something stored that cannot be read.
     pub async fn tick_pulls(&self, now: Ms) -> Result<usize, EngineError> {
         let owner = &self.engine.settings.owner;
-        let mut performed = 0;
-        for subject in self.desk().claim_of("pull:", owner, now, now.plus(PULL_LEASE), BATCH).await? {
-            performed += self.work_pull(&subject).await?;
+        // One at a time: making a plan takes minutes, and whoever else calls this meanwhile takes the next one.
+        let claimed = self.desk().claim_of("pull:", owner, now, now.plus(PULL_LEASE), 1).await?;
+        let Some(subject) = claimed.first() else { return Ok(0) };
+        match self.work_pull(subject).await {
+            Ok(performed) => Ok(performed),
+            Err(error) => {
+                if let Some(current) = self.desk().read(&subject.key).await? {
+                    let due = Some(self.now().plus(AFTER_FAILURE));
+                    self.desk().release(&subject.key, subject.fence, current.version, due).await?;
+                }
+                Err(error)
+            }
         }
-        Ok(performed)
     }
 
     async fn work_pull(&self, subject: &Subject) -> Result<usize, EngineError> {
@@ -96,6 +104,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                     Ok(plan) => Done::With(vec![Event::Planned(run)], Box::new(self.with_plan(&plan)?)),
                     Err(NoPlan::NotNow(why)) if now.since(shown.asked.at) < PLAN_FOR => {
                         tracing::warn!(%run, why, "the plan has to wait");
+                        self.apply(&state.id, &[Event::Waits { run, why }], &Settle::default()).await?;
                         Done::Later(again(effect.attempts, self.now()))
                     }
                     Err(NoPlan::NotNow(why)) => {
@@ -137,13 +146,21 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             State::AwaitingConfirmation { plan, .. } => Some(plan),
             _ => None,
         };
-        let answer = match plan {
-            None => answers::nothing_waits(),
-            Some(plan) if typed.is_none_or(|typed| plan.as_str().starts_with(typed)) => {
-                self.engine.confirm(run, &plan).await?;
-                return Ok(Done::nothing());
+        let stale = state.of_run(run).and_then(|shown| state.stale(&shown.asked));
+        let answer = match (plan, stale) {
+            (Some(_), Some(why)) => {
+                // What was shown to a person is not what would run by now.
+                self.engine.cancel(run, "a change after the plan was made").await?;
+                answers::outdated(&why)
             }
-            Some(plan) => answers::another_plan(&plan),
+            (plan, _) => match plan {
+                None => answers::nothing_waits(),
+                Some(plan) if typed.is_none_or(|typed| plan.as_str().starts_with(typed)) => {
+                    self.engine.confirm(run, &plan).await?;
+                    return Ok(Done::nothing());
+                }
+                Some(plan) => answers::another_plan(&plan),
+            },
         };
         let want = self.reply(&state.id, &answer, self.now())?;
         Ok(Done::With(Vec::new(), Box::new(Settle { wants: vec![want], ..Settle::default() })))

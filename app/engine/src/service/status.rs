@@ -47,7 +47,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             ("run".to_owned(), vec![code(asked.run.as_str())]),
         ];
         match &shown.stage {
-            Stage::Planning => rows.push(("state".to_owned(), vec![words("being planned")])),
+            Stage::Planning => {
+                rows.push(("state".to_owned(), vec![words("being planned")]));
+                rows.extend(shown.waits.iter().map(|why| ("waits for".to_owned(), vec![words(why.clone())])));
+            }
             Stage::Over(over) => rows.push(("state".to_owned(), vec![words(format!("over: {}", over.said))])),
             Stage::Running => {
                 let run = self.engine.read(&asked.run).await?;

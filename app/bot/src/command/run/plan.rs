@@ -16,7 +16,7 @@ use domain::request::{Options, Rounds};
 use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::bundle::Bundler;
 use lab::git::tree::FileAt;
-use lab::git::{Mirror, Source, TreePath};
+use lab::git::{GitError, Mirror, Source, TreePath};
 use lab::scratch::{self, Scratch};
 use suite::{Backend, Resolved, Suite};
 
@@ -105,6 +105,19 @@ const LARGEST_LOCK_FILE: u64 = 32 << 20;
 
 pub(super) fn usage(error: impl std::fmt::Display) -> Failure {
     Failure::Usage(error.to_string())
+}
+
+/// What git says of what was asked for is the asker's to mend; what it could not do is not.
+fn git(error: GitError) -> Failure {
+    match &error {
+        GitError::Name { .. }
+        | GitError::UnknownRevision { .. }
+        | GitError::Unrelated { .. }
+        | GitError::Source { .. }
+        | GitError::UnsafePath { .. }
+        | GitError::TooLarge { .. } => usage(error),
+        _ => Failure::Other(error.into()),
+    }
 }
 
 /// Plans a comparison.
@@ -235,7 +248,7 @@ pub fn continues(
         return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
     };
     let before = bundle.plan;
-    if let Some(other) = continuation(folder, &before.run) {
+    if let Some(other) = continuation(folder, &before.run, commits.pinned) {
         let folder = folder.display();
         return Err(usage(format!(
             "{folder}: {other} continues it already; continue that one: each look is counted once"
@@ -279,9 +292,12 @@ pub fn continues(
 
 /// The run beside `folder` that continues `run`, if there is one: going on from the same rounds twice would give two
 /// chances where one is accounted for.
-fn continuation(folder: &Path, run: &RunId) -> Option<String> {
+///
+/// On a pull request one run goes on at a time: what is not sealed is what an attempt to plan has left.
+fn continuation(folder: &Path, run: &RunId, pinned: Option<&Pinned>) -> Option<String> {
     let siblings = std::fs::read_dir(folder.canonicalize().ok()?.parent()?).ok()?;
-    siblings.flatten().find_map(|sibling| {
+    let sealed = |name: &std::ffi::OsStr| name.to_string_lossy().parse::<RunId>().is_ok();
+    siblings.flatten().filter(|sibling| pinned.is_none() || sealed(&sibling.file_name())).find_map(|sibling| {
         let plan = std::fs::read(sibling.path().join("plan.json")).ok()?;
         let plan: Plan = serde_json::from_slice(&plan).ok()?;
         (plan.continues.as_ref() == Some(run)).then(|| sibling.file_name().to_string_lossy().into_owned())
@@ -326,7 +342,7 @@ fn find(
 ) -> Result<Found, Failure> {
     let head = match commits.pinned {
         Some(pinned) => pinned.head.clone(),
-        None => mirror.resolve(commits.head).map_err(usage)?,
+        None => mirror.resolve(commits.head).map_err(git)?,
     };
     if let Some(sha) = &options.sha
         && !head.as_str().starts_with(sha.as_str())
@@ -336,9 +352,9 @@ fn find(
     let (name, base) = base(mirror, commits)?;
     let mut notes = Vec::new();
     let (control, merge_bases) = if let Some(name) = &options.control {
-        (mirror.resolve(name).map_err(usage)?, Vec::new())
+        (mirror.resolve(name).map_err(git)?, Vec::new())
     } else {
-        let bases = mirror.merge_bases(&base, &head).map_err(usage)?;
+        let bases = mirror.merge_bases(&base, &head).map_err(git)?;
         if bases.all.len() > 1 {
             let all: Vec<&str> = bases.all.iter().map(CommitSha::short).collect();
             notes.push(format!("{} merge bases ({}); the newest is the control", all.len(), all.join(", ")));
@@ -349,7 +365,7 @@ fn find(
     for treatment in &resolved.treatments {
         let commit = match &treatment.asked.commit {
             None => head.clone(),
-            Some(name) => mirror.resolve(name).map_err(usage)?,
+            Some(name) => mirror.resolve(name).map_err(git)?,
         };
         let (name, declared) = (treatment.asked.name.clone(), treatment.asked.declared.clone());
         treatments.push(Treatment { name, commit, declared });
@@ -395,7 +411,7 @@ fn base<'a>(mirror: &Mirror, commits: &Commits<'a>) -> Result<(&'a str, CommitSh
         return Ok((name, pinned.base.clone()));
     }
     match commits.base {
-        Some(name) => Ok((name, mirror.resolve(name).map_err(usage)?)),
+        Some(name) => Ok((name, mirror.resolve(name).map_err(git)?)),
         None => USUAL_BASES
             .into_iter()
             .find_map(|name| Some((name, mirror.resolve(name).ok()?)))

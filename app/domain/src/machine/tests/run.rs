@@ -95,6 +95,8 @@ fn a_plan_that_costs_too_much_waits_for_its_confirmation() {
     bench.send(&Event::Confirm { plan: Digest::of(b"another plan") });
     assert!(matches!(bench.run.state, State::AwaitingConfirmation { .. }));
     bench.send(&Event::Confirm { plan: Digest::of(b"plan") });
+    assert_eq!((&bench.run.state, bench.submitted().len()), (&State::Queued, 0));
+    bench.send(&Event::SlotGranted);
     assert_eq!(bench.measuring(), (1, 0));
     let mut bench = costly();
     bench.send(&Event::Due);
