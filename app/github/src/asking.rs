@@ -15,8 +15,8 @@ use crate::comments::Turns;
 use crate::identity::Slug;
 use crate::keys::Keys;
 use crate::lane::Lane;
-use crate::names::Names;
-use crate::objects::{NewToken, Repository};
+use crate::names::{Homes, Names};
+use crate::objects::{Installed, NewToken, Repository};
 use crate::pages;
 use crate::permissions::Remembered;
 use crate::redact::words;
@@ -43,6 +43,7 @@ pub(crate) struct Hub {
     pub(crate) keys: Keys,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) names: Names,
+    pub(crate) homes: Homes,
     pub(crate) slug: Slug,
     pub(crate) remembered: Remembered,
     pub(crate) turns: Turns,
@@ -119,6 +120,7 @@ impl Hub {
             keys: Keys::new(settings.app_id, &settings.keys)?,
             clock,
             names: Names::default(),
+            homes: Homes::default(),
             slug: Slug::default(),
             remembered: Remembered::default(),
             turns: Turns::default(),
@@ -129,8 +131,36 @@ impl Hub {
         })
     }
 
-    /// Asks about a repository, by the name that it has now.
+    /// Asks about a repository, by the name that it has now and through the installation that reaches it.
     pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ForgeError> {
+        match self.ask_at_home(ask).await {
+            Err(ForgeError::Gone(_)) if self.moved(ask.repo).await => self.ask_at_home(ask).await,
+            other => other,
+        }
+    }
+
+    /// Whether another installation reaches the repository than the one that was asked through, as after a transfer.
+    pub(crate) async fn moved(&self, repo: &Repo) -> bool {
+        // By the number: the name may be somebody else's by now.
+        let Ok(reply) = self.ask_app(&format!("/repositories/{}/installation", repo.id)).await else { return false };
+        let Some(there) = reply.json::<Installed>().and_then(|found| found.id) else { return false };
+        let before = self.homes.of(repo);
+        if there == before {
+            return false;
+        }
+        self.homes.learn(repo.id, there);
+        let found = self.whereabouts(repo).await.is_ok();
+        if !found {
+            self.homes.learn(repo.id, before);
+        }
+        found
+    }
+
+    fn login(&self, repo: &Repo) -> Login {
+        Login::Installation(Key { installation: self.homes.of(repo), repo: repo.id, need: Need::Api })
+    }
+
+    async fn ask_at_home(&self, ask: &Ask<'_>) -> Result<Answer, ForgeError> {
         let name = match self.names.of(ask.repo) {
             Some(name) => name,
             None => self.whereabouts(ask.repo).await?,
@@ -150,7 +180,7 @@ impl Hub {
 
     async fn ask_by(&self, ask: &Ask<'_>, name: &str) -> Result<Reply, ForgeError> {
         let address = self.wire.at(&format!("/repos/{name}{}", ask.tail));
-        self.exchange(login(ask.repo), &ask.method, &address, ask.body.as_ref(), ask.how).await
+        self.exchange(self.login(ask.repo), &ask.method, &address, ask.body.as_ref(), ask.how).await
     }
 
     /// All pages of a list about a repository; `None` where what it is a list of is missing.
@@ -165,7 +195,7 @@ impl Hub {
             Answer::Missing(_) => return Ok(None),
         };
         let mut all = Vec::new();
-        self.pages(login(repo), first, |reply| {
+        self.pages(self.login(repo), first, |reply| {
             let page = items(reply).ok_or_else(|| verdict::unreadable(reply))?;
             // An item that cannot be read is none of ours.
             all.extend(page.into_iter().filter_map(|item| serde_json::from_value(item).ok()));
@@ -219,7 +249,7 @@ impl Hub {
     /// Asks GraphQL with the token of a repository. Its errors come with status 200.
     pub(crate) async fn graphql(&self, repo: &Repo, query: &Value) -> Result<(), ForgeError> {
         let address = &self.wire.places().graphql;
-        let reply = self.exchange(login(repo), &Method::POST, address, Some(query), How::Write).await?;
+        let reply = self.exchange(self.login(repo), &Method::POST, address, Some(query), How::Write).await?;
         if missing(&reply) {
             return Err(verdict::error(&reply));
         }
@@ -234,7 +264,7 @@ impl Hub {
     pub(crate) async fn whereabouts(&self, repo: &Repo) -> Result<String, ForgeError> {
         let address = self.wire.at(&format!("/repositories/{}", repo.id));
         let gone = |why: String| ForgeError::Gone(format!("repository {} is out of reach: {why}", repo.id));
-        let reply = match self.exchange(login(repo), &Method::GET, &address, None, How::Read).await {
+        let reply = match self.exchange(self.login(repo), &Method::GET, &address, None, How::Read).await {
             Err(ForgeError::Forbidden(why)) => return Err(gone(why)),
             other => other?,
         };
@@ -409,10 +439,6 @@ impl Hub {
 /// The items of a page that is a plain list.
 pub(crate) fn plain(reply: &Reply) -> Option<Vec<Value>> {
     reply.json()
-}
-
-fn login(repo: &Repo) -> Login {
-    Login::Installation(Key { installation: repo.installation, repo: repo.id, need: Need::Api })
 }
 
 fn missing(reply: &Reply) -> bool {

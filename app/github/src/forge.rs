@@ -82,8 +82,11 @@ impl Forge for GitHub {
     }
 
     async fn git(&self, repo: &Repo) -> Result<GitAccess, ForgeError> {
-        let key = Key { installation: repo.installation, repo: repo.id, need: Need::Git };
-        let token = self.0.token(key).await?;
+        let token = || self.0.token(Key { installation: self.0.homes.of(repo), repo: repo.id, need: Need::Git });
+        let token = match token().await {
+            Err(ForgeError::Gone(_)) if self.0.moved(repo).await => token().await?,
+            other => other?,
+        };
         let name = match self.0.names.of(repo) {
             Some(name) => name,
             None => self.0.whereabouts(repo).await?,

@@ -1,4 +1,4 @@
-//! What repositories are called now.
+//! What repositories are called now, and through which installation they are reached.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,6 +22,23 @@ impl Names {
         if is_name(name) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, name.to_owned());
         }
+    }
+}
+
+/// Installations by the number of the repository, where GitHub has told of another one than whoever asks knows.
+#[derive(Default)]
+pub(crate) struct Homes(Mutex<HashMap<u64, u64>>);
+
+impl Homes {
+    /// The installation to ask through.
+    pub(crate) fn of(&self, repo: &Repo) -> u64 {
+        let homes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        homes.get(&repo.id).copied().unwrap_or(repo.installation)
+    }
+
+    /// GitHub told that the repository with this number is reached through this one.
+    pub(crate) fn learn(&self, id: u64, installation: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, installation);
     }
 }
 
