@@ -112,6 +112,11 @@ fn what_is_not_known_is_no_error() {
         assert!(outcome.contains("help"), "{guid}: {outcome}");
     }
     app.until_reply(number, "how to ask");
+    // Through which installation it came is not said: GitHub is asked.
+    let status = with(&without(&help, "/installation"), "/comment/body", "/ab-test status".into());
+    let outcome = app.deliver("y-11", "issue_comment", &with(&status, "/comment/id", 100_100.into()));
+    assert!(outcome.contains("status"), "{outcome}");
+    app.until_reply(number, "nothing was asked for");
     // A comment whose author is gone, on a pull request whose fork is gone.
     app.sandbox.fork(REPO, "stranger").expect("a fork");
     app.sandbox.commit("stranger/demo", "feature", &[("step.sh", Some(&app.step(2)))], "theirs").expect("a commit");

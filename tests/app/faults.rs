@@ -1,6 +1,7 @@
 //! GitHub as it is on other days: answers that are lost, limits, rights that are missing, comments of others, moves.
 
 use sandbox::faults::{Fault, Rule};
+use sandbox::model::Kind;
 
 use super::harness::{App, MARKER, REPO, is_over};
 
@@ -165,6 +166,38 @@ fn one_comment_of_ours_and_none_of_others() {
     app.until_reaction(asked, "eyes");
     app.until_reply(number, "how things are here");
     assert_eq!(app.verdict(number), None);
+    app.assert_lawful();
+    app.stop();
+}
+
+/// Another owner has the app too: it is reached through another installation from then on.
+#[test]
+fn a_repository_is_followed_to_another_owner() {
+    let mut app = App::started(4);
+    app.hold_steps(true);
+    let _ = app.sandbox.user("elsewhere", Kind::Organization);
+    app.sandbox.install("elsewhere", &[]).expect("an installation");
+    let number = app.pull("moves", 1);
+    let head = app.head(number);
+    app.comment(number, "mona", "/ab-test tiny");
+    app.until_heading(number, "round 1");
+    let before = app.ours(number, MARKER)[0].id;
+    app.sandbox.transfer(REPO, "elsewhere", "mona").expect("another owner");
+    let ours = || {
+        let all = app.sandbox.comments("elsewhere/demo", number);
+        let mut ours = all.into_iter().filter(|comment| comment.via_app && comment.body.starts_with(MARKER));
+        let only = ours.next().expect("it moved along");
+        assert_eq!((only.id, ours.count()), (before, 0));
+        only.body
+    };
+    app.hold_steps(false);
+    app.until("it is over", || is_over(&ours()).then_some(()));
+    app.until_concluded(&head);
+    // And what is asked for there is done, with the code from there.
+    app.hold_steps(true);
+    let asked = app.sandbox.comment("elsewhere/demo", number, "mona", "/ab-test tiny preset=other").expect("a comment");
+    app.until_reaction(asked, "rocket");
+    app.until("it runs", || ours().contains("round 1 of at most 4").then_some(()));
     app.assert_lawful();
     app.stop();
 }
