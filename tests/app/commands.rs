@@ -126,8 +126,7 @@ fn what_is_typed_is_run_or_refused_or_left_alone() {
         assert_eq!(app.verdict(*number), None);
         assert!(app.checks_of(&app.head(*number)).is_empty());
     }
-    app.until("a check of each run", || (app.checks().len() >= UNDERSTOOD.len()).then_some(()));
-    assert_eq!(app.checks().len(), UNDERSTOOD.len());
+    app.until_checks(UNDERSTOOD.len());
     app.assert_lawful();
     app.stop();
     let audit = app.audit();
@@ -161,10 +160,8 @@ fn the_same_command_by_two_people_is_one_run() {
     let reply = app.until_reply(later, "already running");
     assert!(reply.contains(&app.comment_url(later, verdict)), "{reply}");
     assert!(reply.contains("mona"), "{reply}");
-    for number in [number, later] {
-        app.until("a check", || app.checks_of(&app.head(number)).pop());
-        assert_eq!(app.checks_of(&app.head(number)).len(), 1);
-    }
+    app.until_checks(2);
+    assert_eq!(app.checks_of(&app.head(number)).len(), 1);
     app.assert_lawful();
     app.stop();
     assert_eq!(app.outcomes(number).len(), 1);

@@ -44,7 +44,7 @@ fn what_comes_twice_is_done_once() {
     reactions.sort();
     assert_eq!(reactions, ["eyes", "rocket"]);
     assert_eq!(app.reply(number), None);
-    assert_eq!(app.checks().len(), 1);
+    app.until_checks(1);
     app.assert_lawful();
     app.stop();
     assert_eq!(app.outcomes(number).len(), 1);
@@ -188,7 +188,7 @@ fn a_stored_delivery_outlives_the_service() {
     app.until_heading(number, "round 1");
     app.until_reaction(comment, "rocket");
     assert_eq!(app.reactions(comment), ["eyes", "rocket"]);
-    assert_eq!(app.checks().len(), 1);
+    app.until_checks(1);
     // And in the middle of the run: it goes on, and says so in the same places.
     app.kill();
     app.nothing_lives_of_the_dead();
@@ -224,6 +224,7 @@ fn a_push_after_the_command_is_not_measured() {
         app.deliver(&told.guid, &told.event, &told.payload);
     }
     app.until_heading(number, "round 1");
+    app.until_checks(1);
     assert_eq!((app.checks_of(&before).len(), app.checks_of(&after).len()), (1, 0));
     let comment = app.until_heading(number, "round 1");
     assert!(comment.contains(&before[..7]), "{comment}");

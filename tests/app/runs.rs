@@ -78,6 +78,7 @@ fn cancelled_while_it_waits_and_while_it_runs() {
     let comment = app.until_heading(second, "cancelled");
     assert!(comment.contains("Asked by hubot.") && comment.contains("Verdict: none"), "{comment}");
     assert_eq!(app.until_concluded(&app.head(second)), "cancelled");
+    app.until_comment(third, "behind 1 other run");
     // The first is in the middle of its first step.
     let steps = app.until("a step lives", || Some(app.steps()).filter(|steps| !steps.is_empty()));
     app.cancel(first, "mona");
@@ -101,6 +102,62 @@ fn cancelled_while_it_waits_and_while_it_runs() {
     for number in [first, second, third] {
         assert_eq!(app.outcomes(number), [(Some("cancelled".to_owned()), true)]);
     }
+}
+
+/// Somebody cancels at once, or as soon as something is seen: whatever the run is doing then, it ends.
+#[test]
+fn cancelled_at_any_moment() {
+    type Seen = fn(&App, u64, u64) -> bool;
+    let moments: [(&str, Seen); 6] = [
+        ("at-once", |_, _, _| true),
+        ("noticed", |app, _, comment| app.reactions(comment).contains(&"eyes".to_owned())),
+        ("said", |app, number, _| app.verdict(number).is_some()),
+        ("started", |app, _, comment| app.reactions(comment).contains(&"rocket".to_owned())),
+        ("submitted", |app, _, _| !app.living().is_empty()),
+        ("runs", |app, _, _| !app.steps().is_empty()),
+    ];
+    let mut app = App::started(4);
+    app.hold_steps(true);
+    for (moment, seen) in moments {
+        let number = app.pull(moment, 1);
+        let comment = app.comment(number, "mona", "/ab-test tiny");
+        app.until(moment, || seen(&app, number, comment).then_some(()));
+        app.cancel(number, "mona");
+        let shown = app.until_heading(number, "cancelled");
+        assert!(!shown.contains("may still be running"), "{moment}: {shown}");
+        assert_eq!(app.until_concluded(&app.head(number)), "cancelled", "{moment}");
+        app.nothing_lives();
+    }
+    app.assert_lawful();
+    app.stop();
+}
+
+/// A plan that takes long is nobody else's business: what is to be stopped elsewhere is stopped meanwhile.
+#[test]
+fn a_slow_plan_holds_nobody_else_up() {
+    const OTHER: &str = "octo/other";
+    let app = App::several(4);
+    app.hold_steps(true);
+    app.sandbox.repository(OTHER).expect("a repository");
+    app.sandbox.grant(OTHER, "mona", "write").expect("a right");
+    app.sandbox.commit(OTHER, "main", &[("step.sh", Some(&app.step(1)))], "A benchmark").expect("a commit");
+    app.sandbox.commit(OTHER, "topic", &[("note", Some("x"))], "A note").expect("a commit");
+    app.sandbox.install("octo", &[OTHER]).expect("an installation");
+    let number = app.pull("quick", 1);
+    app.comment(number, "mona", "/ab-test tiny");
+    app.until_heading(number, "round 1");
+    // The first login there is for the API, the second one for git.
+    let tokens = "/app/installations/*/access_tokens";
+    app.sandbox.add_rule(Rule { skip: 1, ..Rule::next("POST", tokens, Fault::Slow(4 * SLOW_MS)) });
+    let before = app.asked("POST", "/access_tokens").len();
+    let slow = app.sandbox.pull(OTHER, "topic", "main", "A note", "mona").expect("a pull request");
+    app.sandbox.comment(OTHER, slow, "mona", "/ab-test tiny").expect("a comment");
+    app.until("git asks for its login", || (app.asked("POST", "/access_tokens").len() == before + 2).then_some(()));
+    app.cancel(number, "mona");
+    app.until_heading(number, "cancelled");
+    let said = app.sandbox.comments(OTHER, slow).pop().expect("a comment").body;
+    assert!(said.contains("⏳ planning") && !app.log().contains("the plan has to wait"), "{said}\n{}", app.log());
+    app.assert_lawful();
 }
 
 #[test]
@@ -151,7 +208,8 @@ fn the_approved_commit_of_a_fork_or_none() {
     let comment = app.comment(number, "mona", &line);
     app.until_reaction(comment, "rocket");
     app.until_heading(number, "round 1");
-    assert_eq!((app.checks_of(&newer).len(), app.checks_of(&head).len()), (1, 0));
+    app.until("a check", || (app.checks_of(&newer).len() == 1).then_some(()));
+    assert_eq!(app.checks_of(&head).len(), 0);
     // The stranger has no say.
     let own = fork("own");
     let comment = app.comment(own, "stranger", &format!("/ab-test tiny sha={}", app.head(own)));

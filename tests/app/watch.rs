@@ -88,6 +88,11 @@ impl App {
         self.checks().into_iter().filter(|check| check.head_sha == head).collect()
     }
 
+    /// Waits until there are so many checks.
+    pub(crate) fn until_checks(&self, count: usize) {
+        self.until("the checks", || (self.checks().len() == count).then_some(()));
+    }
+
     /// Waits until the one check of a commit has ended, and returns how.
     pub(crate) fn until_concluded(&self, head: &str) -> String {
         self.until("the check ends", || {
