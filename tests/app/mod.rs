@@ -2,9 +2,13 @@
 
 mod commands;
 mod confirm;
+mod crashes;
+mod crashing;
 mod deliveries;
 mod faults;
 pub(crate) mod harness;
+mod inside;
 mod path;
+mod replaying;
 mod runs;
 mod watch;
