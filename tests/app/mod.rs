@@ -8,6 +8,7 @@ mod deliveries;
 mod faults;
 pub(crate) mod harness;
 mod inside;
+mod kills;
 mod path;
 mod replaying;
 mod runs;
