@@ -9,6 +9,7 @@ mod faults;
 pub(crate) mod harness;
 mod inside;
 mod kills;
+mod many;
 mod path;
 mod replaying;
 mod runs;
