@@ -11,6 +11,7 @@ mod inside;
 mod kills;
 mod many;
 mod path;
+mod payloads;
 mod replaying;
 mod runs;
 mod watch;
