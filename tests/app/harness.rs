@@ -9,8 +9,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::ports::Store as _;
+use sandbox::clock::Clock;
 use sandbox::model::{Check, Comment};
 use sandbox::{Options, Sandbox};
+use store::SqlStore;
 use tokio::runtime::Runtime;
 
 use crate::support::root;
@@ -76,9 +79,10 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-#[allow(clippy::disallowed_methods)] // what is waited for is another process
-fn pause() {
-    std::thread::sleep(MOMENT);
+/// Lets the world go on for a while.
+#[allow(clippy::disallowed_methods)] // the world that the program lives in
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
 }
 
 /// A service, and the GitHub that it serves.
@@ -86,6 +90,8 @@ pub(crate) struct App {
     pub(crate) sandbox: Sandbox,
     pub(crate) port: u16,
     pub(crate) rounds: u32,
+    /// Whether suites may run on this host.
+    pub(crate) local: bool,
     child: Option<Child>,
     hold: tempfile::TempDir,
     /// Last: what the sandbox runs in.
@@ -105,7 +111,12 @@ fn private(path: &Path, text: &str) {
 impl App {
     /// A service that is not started yet; its suite judges after so many rounds.
     pub(crate) fn new(rounds: u32) -> Self {
-        let app = Self::empty(rounds);
+        Self::at(rounds, Arc::new(now_ms))
+    }
+
+    /// The same, in a sandbox with this time.
+    pub(crate) fn at(rounds: u32, clock: Arc<dyn Clock>) -> Self {
+        let app = Self::empty_at(rounds, clock);
         app.sandbox.repository(REPO).expect("a repository");
         for (login, role) in [("mona", "write"), ("hubot", "write"), ("bob", "read"), ("visitor", "none")] {
             app.sandbox.grant(REPO, login, role).expect("a right");
@@ -118,6 +129,10 @@ impl App {
 
     /// A sandbox without a repository, and a folder without a configuration.
     pub(crate) fn empty(rounds: u32) -> Self {
+        Self::empty_at(rounds, Arc::new(now_ms))
+    }
+
+    fn empty_at(rounds: u32, clock: Arc<dyn Clock>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let port = free_port();
@@ -125,11 +140,11 @@ impl App {
         let options = Options {
             webhook: Some(format!("http://127.0.0.1:{port}/webhook")),
             judge: Some(sandbox::contract::judge(&contract).expect("a description")),
-            ..Options::new(Arc::new(now_ms))
+            ..Options::new(clock)
         };
         let sandbox = runtime.block_on(Sandbox::start(options)).expect("a sandbox");
         let hold = tempfile::Builder::new().prefix("zab-app-").tempdir().expect("a folder");
-        Self { sandbox, port, rounds, child: None, hold, runtime }
+        Self { sandbox, port, rounds, local: true, child: None, hold, runtime }
     }
 
     /// A service that runs.
@@ -146,6 +161,22 @@ impl App {
     /// The database.
     pub(crate) fn database(&self) -> PathBuf {
         self.folder().join("data/zephyr-ab.db")
+    }
+
+    /// What the service wrote down.
+    pub(crate) async fn store(&self) -> SqlStore {
+        let url = format!("sqlite:{}", self.database().display());
+        SqlStore::open(&url, store::Options::default()).await.expect("a store")
+    }
+
+    /// Waits until the service has looked at the log of deliveries once: from here on what is lost is found.
+    pub(crate) fn until_swept(&self) {
+        self.until("a store", || self.database().exists().then_some(()));
+        let store = self.runtime.block_on(self.store());
+        self.until("a look at the log of deliveries", || {
+            self.runtime.block_on(store.read("service:sweep")).expect("a subject").map(|_| ())
+        });
+        self.runtime.block_on(store.close());
     }
 
     /// The text of the benchmark with so many turns.
@@ -170,7 +201,7 @@ impl App {
         fs::create_dir_all(folder.join("suites")).expect("a folder");
         let suite = SUITE.replace("@ROUNDS@", &self.rounds.to_string());
         fs::write(folder.join("suites/tiny.toml"), suite).expect("a suite");
-        self.configuration("tiny", &format!("suites_dir = \"suites\"\nlocal_backend = true\n{more}"));
+        self.configuration("tiny", &format!("suites_dir = \"suites\"\nlocal_backend = {}\n{more}", self.local));
     }
 
     /// Writes a configuration that offers one suite, with more lines for `[service]` and what follows it.
@@ -293,7 +324,7 @@ impl App {
             if let Some(found) = found() {
                 return found;
             }
-            pause();
+            pause(MOMENT);
         }
         let said: Vec<Comment> = (1..100).flat_map(|number| self.sandbox.comments(REPO, number)).collect();
         panic!("waited in vain: {what}\n{}\n{said:#?}\n{:#?}", self.log(), self.sandbox.violations());
@@ -314,6 +345,34 @@ impl App {
     pub(crate) fn assert_lawful(&self) {
         assert_eq!(self.sandbox.violations(), Vec::<String>::new());
     }
+}
+
+/// Processes that have to do with a folder: it stands in their command line or environment, or they are in it.
+pub(crate) fn living(folder: &Path) -> Vec<String> {
+    let part = folder.display().to_string();
+    let has = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).contains(&part);
+    let all = fs::read_dir("/proc").expect("/proc").flatten();
+    let of = |process: PathBuf| {
+        let read = |name: &str| fs::read(process.join(name)).unwrap_or_default();
+        let inside = fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+        let named = inside || has(read("cmdline")) || has(read("environ"));
+        named
+            .then(|| format!("{}: {}", process.display(), String::from_utf8_lossy(&read("cmdline")).replace('\0', " ")))
+    };
+    let is_process =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok());
+    all.map(|entry| entry.path()).filter(is_process).filter_map(of).collect()
+}
+
+/// Waits until no process has to do with a folder.
+pub(crate) fn until_nothing_lives(folder: &Path) {
+    for _ in 0..PATIENCE {
+        if living(folder).is_empty() {
+            return;
+        }
+        pause(MOMENT);
+    }
+    panic!("still there: {:#?}", living(folder));
 }
 
 /// Whether a comment says that its run is over.

@@ -1,9 +1,17 @@
 //! The service: the real program against the sandbox, whose requests and answers are held against GitHub's description.
 
 mod commands;
+mod confirm;
+mod crashes;
+mod crashing;
 mod deliveries;
 mod faults;
 pub(crate) mod harness;
+mod inside;
+mod kills;
+mod many;
 mod path;
+mod payloads;
+mod replaying;
 mod runs;
 mod watch;

@@ -1,6 +1,6 @@
 //! Seeded cases of every kind. Most get deep into the statistics; each oddity has a small probability of its own.
 
-mod dice;
+pub(crate) mod dice;
 mod knobs;
 mod mutate;
 mod settings;

@@ -135,6 +135,7 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
         };
         let (answers, missing) = match self.lab.collect(&held.plan, name, job, *probe).await {
             Collected::Unavailable(why) => return trial(name, TrialEvent::Collected(*n, Probe::Unavailable(why))),
+            Collected::Gone(why) => return trial(name, TrialEvent::Collected(*n, Probe::Unusable(why))),
             Collected::Complete(answers) => (answers, None),
             Collected::Incomplete(answers, missing) => (answers, Some(missing)),
         };

@@ -21,7 +21,7 @@ use domain::time::{MINUTE, Ms};
 use domain::view::{State, View};
 use evidence::Templates;
 
-use crate::engine::{Engine, EngineError};
+use crate::engine::Engine;
 
 pub use apply::Applied;
 pub use put_off::PutOff;
@@ -110,19 +110,5 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 
     pub(crate) fn now(&self) -> Ms {
         self.engine.clock.now()
-    }
-
-    /// Does everything that is due: pull requests, runs, what changed, what is to be said. Returns how much was done;
-    /// 0 where nothing is due.
-    ///
-    /// # Errors
-    /// A failing store, or something stored that cannot be read.
-    pub async fn tick(&self) -> Result<usize, EngineError> {
-        let now = self.now();
-        let pulls = self.tick_pulls(now).await?;
-        let runs = self.engine.tick(self.now()).await?;
-        let changed = self.herald(self.now()).await?;
-        let said = self.flush(self.now()).await?;
-        Ok(pulls + runs + changed + said)
     }
 }

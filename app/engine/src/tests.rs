@@ -36,11 +36,13 @@ struct Bench<'a> {
     clock: &'a Hands,
     jobs: Mutex<Vec<(JobId, u64, bool)>>,
     silent_until: u64,
+    /// The answers of the first job are gone.
+    forgets: bool,
 }
 
 impl<'a> Bench<'a> {
     fn new(clock: &'a Hands) -> Self {
-        Self { clock, jobs: Mutex::default(), silent_until: 0 }
+        Self { clock, jobs: Mutex::default(), silent_until: 0, forgets: false }
     }
 }
 
@@ -65,7 +67,10 @@ impl Lab for &Bench<'_> {
             JobState::Running { step: Some("sort".to_owned()), done: 1, of: 3 }
         })
     }
-    async fn collect(&self, _: &Plan, _: &TrialName, _: &JobId, _: u32) -> Collected {
+    async fn collect(&self, _: &Plan, _: &TrialName, job: &JobId, _: u32) -> Collected {
+        if self.forgets && self.jobs.lock().unwrap()[0].0 == *job {
+            return Collected::Gone("it ended with the process that ran it".to_owned());
+        }
         if self.clock.now().0 < self.silent_until {
             return Collected::Unavailable("503".to_owned());
         }
@@ -210,6 +215,20 @@ fn a_silent_source_is_said_and_waited_for() {
     assert!(
         seen.iter().any(|of| of.phase == Phase::Collecting && of.waits.as_deref() == Some("SOURCE_UNAVAILABLE: 503"))
     );
+}
+
+#[test]
+fn answers_that_are_gone_are_not_waited_for() {
+    let (clock, paper) = (Hands::default(), Paper::default());
+    let mut lab = Bench::new(&clock);
+    lab.forgets = true;
+    let (run, _) = to_end(&engine(&lab, &paper, &clock), &Plan { replacements: 1, ..plan() });
+    assert!(matches!(run.state, State::Done { .. }), "{:?}", run.state);
+    assert_eq!((run.replaced, run.churned), (1, 1));
+    assert!(paper.asked.lock().unwrap().contains(&"other 1-1".to_owned()));
+    // Three or four jobs of a minute each, and a little.
+    let now = (&clock).now();
+    assert!(now < Ms(6 * MINUTE), "{now:?}");
 }
 
 #[test]

@@ -146,6 +146,10 @@ impl<D: Desk + Clone> Lab for Labs<D> {
 
     async fn collect(&self, plan: &Plan, trial: &TrialName, job: &JobId, probe: u32) -> Collected {
         match self.of_plan(plan).await {
+            // Whoever ran it is gone, and what it measured with it.
+            Ok(Place::Here(lab)) if matches!(lab.poll(job).await, Ok(JobState::Unknown)) => {
+                Collected::Gone(GONE.to_owned())
+            }
             Ok(Place::Here(lab)) => lab.collect(plan, trial, job, probe).await,
             Ok(Place::Cluster(lab)) => lab.collect(plan, trial, job, probe).await,
             Err(why) => Collected::Unavailable(why.0),

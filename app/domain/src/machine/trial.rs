@@ -132,7 +132,7 @@ pub enum Probe {
     },
     /// The source did not answer.
     Unavailable(String),
-    /// They cannot be kept: what was kept before is different, or must not be written.
+    /// They cannot be kept: what was kept before is different, or must not be written, or they are gone.
     Unusable(String),
 }
 

@@ -96,6 +96,8 @@ pub enum Collected {
     Incomplete(Vec<Answer>, Vec<String>),
     /// The source of the answers could not be asked.
     Unavailable(String),
+    /// They are gone for good, with whatever had them: why.
+    Gone(String),
 }
 
 /// A backend that runs trials. Every call returns within a time that the backend bounds.
