@@ -1,12 +1,13 @@
 //! The real program as a service, between the sandbox and a folder of its own.
 
+use std::cell::Cell;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 use std::time::Duration;
 
 use domain::ports::Store as _;
@@ -17,6 +18,7 @@ use store::SqlStore;
 use tokio::runtime::Runtime;
 
 use crate::support::root;
+use crate::support::world::beside_others;
 
 /// Ends of waiting that no machine is too slow for: five minutes.
 const PATIENCE: u32 = 6000;
@@ -94,8 +96,32 @@ pub(crate) struct App {
     pub(crate) local: bool,
     child: Option<Child>,
     hold: tempfile::TempDir,
-    /// Last: what the sandbox runs in.
+    /// What the sandbox runs in.
     runtime: Runtime,
+    /// Last: whoever wants the machine for itself waits until this is gone.
+    _beside: Beside,
+}
+
+thread_local! {
+    static HELD: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Keeps those away who measure alone. One for each thread: a second one would wait for somebody who waits for the first.
+struct Beside(Option<RwLockReadGuard<'static, ()>>);
+
+impl Beside {
+    fn others() -> Self {
+        let first = HELD.get() == 0;
+        HELD.set(HELD.get() + 1);
+        Self(first.then(beside_others))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        HELD.set(HELD.get().saturating_sub(1));
+        drop(self.0.take());
+    }
 }
 
 fn free_port() -> u16 {
@@ -133,6 +159,7 @@ impl App {
     }
 
     fn empty_at(rounds: u32, clock: Arc<dyn Clock>) -> Self {
+        let beside = Beside::others();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let port = free_port();
@@ -144,7 +171,7 @@ impl App {
         };
         let sandbox = runtime.block_on(Sandbox::start(options)).expect("a sandbox");
         let hold = tempfile::Builder::new().prefix("zab-app-").tempdir().expect("a folder");
-        Self { sandbox, port, rounds, local: true, child: None, hold, runtime }
+        Self { sandbox, port, rounds, local: true, child: None, hold, runtime, _beside: beside }
     }
 
     /// A service that runs.

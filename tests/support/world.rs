@@ -25,7 +25,8 @@ pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn beside_others() -> RwLockReadGuard<'static, ()> {
+/// Waits until nobody wants the machine for itself, and keeps it so.
+pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
