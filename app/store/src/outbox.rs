@@ -13,9 +13,12 @@ use crate::writer::{Outcome, Work};
 /// Target, wanted, its hash, number there, gone, attempts, fence, due.
 type Row = (String, String, String, Option<i64>, i64, i64, i64, i64);
 
+// What waits to be said already keeps its time, so that something that changes all the time is said at all.
 const WANT: &str = "INSERT INTO outbox (target, hash, sent_hash, gone, due_ms, attempts, fence, wanted) \
     VALUES ($1, $2, '', 0, $3, 0, 0, $4) ON CONFLICT (target) DO UPDATE \
-    SET hash = excluded.hash, due_ms = excluded.due_ms, wanted = excluded.wanted WHERE outbox.hash <> excluded.hash";
+    SET hash = excluded.hash, wanted = excluded.wanted, due_ms = CASE WHEN outbox.sent_hash <> outbox.hash \
+        AND outbox.due_ms < excluded.due_ms THEN outbox.due_ms ELSE excluded.due_ms END \
+    WHERE outbox.hash <> excluded.hash";
 // As with subjects, the outer conditions are repeated.
 const CLAIM: &str = "UPDATE outbox SET lease_owner = $1, lease_ms = $2, fence = fence + 1 \
     WHERE target IN (SELECT target FROM outbox WHERE sent_hash <> hash AND due_ms <= $3 \

@@ -174,6 +174,27 @@ async fn the_longest_waiting_starts_first_and_keeps_that() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_changes_all_the_time_is_said_at_its_first_time() {
+    for place in all().await {
+        let store = place.open().await;
+        for (n, due) in [(1, 10), (2, 20), (3, 30)] {
+            store.settle(wants(vec![want("comment:1:1:a", &format!("wanted {n}"), due)])).await.unwrap();
+        }
+        let claimed = store.claim_wants("me", Ms(10), Ms(15), 9).await.unwrap();
+        assert_eq!(claimed[0].wanted, "wanted 3");
+        store.said(&claimed[0].target, claimed[0].fence, &claimed[0].hash, Some(7), false).await.unwrap();
+        // What was said waits for its own time, and what is put off far does not keep what is wanted now.
+        store.settle(wants(vec![want("comment:1:1:a", "wanted 4", 40)])).await.unwrap();
+        assert!(store.claim_wants("me", Ms(39), Ms(45), 9).await.unwrap().is_empty());
+        let claimed = store.claim_wants("me", Ms(40), Ms(45), 9).await.unwrap();
+        store.unsaid_yet(&claimed[0].target, claimed[0].fence, Ms(100_000), "no").await.unwrap();
+        store.settle(wants(vec![want("comment:1:1:a", "wanted 5", 50)])).await.unwrap();
+        assert_eq!(store.claim_wants("me", Ms(50), Ms(55), 9).await.unwrap()[0].wanted, "wanted 5");
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_newer_want_stays_open_while_one_is_said() {
     for place in all().await {
         let store = place.open().await;

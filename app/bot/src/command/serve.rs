@@ -39,7 +39,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let config = Config::load(args.config.as_deref())?;
     let service = config.service()?;
     let secrets = service.secrets(&world.machine.secrets)?;
-    log(service.log);
+    log(service.log, world.terminal);
     for warning in &secrets.warnings {
         tracing::warn!("{warning}");
     }
@@ -58,9 +58,9 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     served.map(|()| Exit::Done)
 }
 
-fn log(section: LogSection) {
+fn log(section: LogSection, terminal: bool) {
     let filter = EnvFilter::new(format!("{0},hyper=warn,sqlx=warn,octocrab=warn,tower=warn", section.level.level()));
-    let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
     let set = match section.format {
         LogFormat::Text => made.try_init(),
         LogFormat::Json => made.json().try_init(),

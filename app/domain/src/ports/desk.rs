@@ -130,7 +130,7 @@ pub struct Settle {
     pub planned: Vec<(RunId, Digest)>,
     /// Runs that are over: how, in a word, and the evidence digest.
     pub over: Vec<(RunId, String, Option<Digest>)>,
-    /// What is to be said. What is wanted already stays as it is.
+    /// What is to be said. What is wanted already stays as it is; what is not said yet keeps the earlier of both times.
     pub wants: Vec<Want>,
     /// Subjects of which everything up to this version is said or wanted.
     pub said: Vec<(String, u64)>,
