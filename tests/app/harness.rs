@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use domain::ports::Store as _;
@@ -18,7 +18,7 @@ use store::SqlStore;
 use tokio::runtime::Runtime;
 
 use crate::support::root;
-use crate::support::world::beside_others;
+use crate::support::world::{alone, beside_others};
 
 /// Ends of waiting that no machine is too slow for: five minutes.
 const PATIENCE: u32 = 6000;
@@ -106,21 +106,28 @@ thread_local! {
     static HELD: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Keeps those away who measure alone. One for each thread: a second one would wait for somebody who waits for the first.
-struct Beside(Option<RwLockReadGuard<'static, ()>>);
+/// Keeps those away who measure alone, or everybody. One for each thread: a second one would wait for somebody who waits
+/// for the first.
+struct Beside(Option<RwLockReadGuard<'static, ()>>, Option<RwLockWriteGuard<'static, ()>>);
 
 impl Beside {
     fn others() -> Self {
         let first = HELD.get() == 0;
         HELD.set(HELD.get() + 1);
-        Self(first.then(beside_others))
+        Self(first.then(beside_others), None)
+    }
+
+    fn nobody() -> Self {
+        let first = HELD.get() == 0;
+        HELD.set(HELD.get() + 1);
+        Self(None, first.then(alone))
     }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
         HELD.set(HELD.get().saturating_sub(1));
-        drop(self.0.take());
+        drop((self.0.take(), self.1.take()));
     }
 }
 
@@ -142,7 +149,12 @@ impl App {
 
     /// The same, in a sandbox with this time.
     pub(crate) fn at(rounds: u32, clock: Arc<dyn Clock>) -> Self {
-        let app = Self::empty_at(rounds, clock);
+        Self::empty_at(rounds, clock, Beside::others()).furnished()
+    }
+
+    /// With the repository of the tests, and configured.
+    fn furnished(self) -> Self {
+        let app = self;
         app.sandbox.repository(REPO).expect("a repository");
         for (login, role) in [("mona", "write"), ("hubot", "write"), ("bob", "read"), ("visitor", "none")] {
             app.sandbox.grant(REPO, login, role).expect("a right");
@@ -155,11 +167,10 @@ impl App {
 
     /// A sandbox without a repository, and a folder without a configuration.
     pub(crate) fn empty(rounds: u32) -> Self {
-        Self::empty_at(rounds, Arc::new(now_ms))
+        Self::empty_at(rounds, Arc::new(now_ms), Beside::others())
     }
 
-    fn empty_at(rounds: u32, clock: Arc<dyn Clock>) -> Self {
-        let beside = Beside::others();
+    fn empty_at(rounds: u32, clock: Arc<dyn Clock>, beside: Beside) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let port = free_port();
@@ -172,6 +183,14 @@ impl App {
         let sandbox = runtime.block_on(Sandbox::start(options)).expect("a sandbox");
         let hold = tempfile::Builder::new().prefix("zab-app-").tempdir().expect("a folder");
         Self { sandbox, port, rounds, local: true, child: None, hold, runtime, _beside: beside }
+    }
+
+    /// A service that runs and has the machine for itself, as far as whole programs go: what it measures is judged.
+    pub(crate) fn measuring(rounds: u32, more: &str) -> Self {
+        let mut app = Self::empty_at(rounds, Arc::new(now_ms), Beside::nobody()).furnished();
+        app.configure(more);
+        app.start();
+        app
     }
 
     /// A service that runs.

@@ -1,10 +1,10 @@
 //! The whole path: a comment, a reaction, a run, one comment through its states, a check, a verdict.
 
-use super::harness::{App, MARKER};
+use super::harness::{App, MARKER, REPO};
 
 #[test]
 fn a_command_becomes_one_true_comment() {
-    let mut app = App::started(5);
+    let mut app = App::measuring(5, "notify_after_s = 0");
     let number = app.pull("topic", 40_000);
     app.hold_steps(true);
     let asked = app.comment(number, "mona", "Is this slower?\r\n\r\n/ab-test tiny\r\n");
@@ -24,6 +24,16 @@ fn a_command_becomes_one_true_comment() {
     assert_eq!(app.ours(number, MARKER).len(), 1);
     assert_eq!(app.checks().len(), 1);
     assert_eq!(app.reply(number), None);
+    // Who asked is told, because an edit tells nobody; once.
+    let told = || app.sandbox.comments(REPO, number).into_iter().filter(|comment| comment.body.contains("@mona"));
+    let note = app.until("a note", || told().next());
+    let verdict = &app.ours(number, MARKER)[0];
+    assert!(
+        note.body.contains("pass") && note.body.contains(&format!("#issuecomment-{}", verdict.id)),
+        "{}",
+        note.body
+    );
+    assert_eq!(told().count(), 1);
     app.assert_lawful();
     app.stop();
 }

@@ -223,7 +223,7 @@ fn the_approved_commit_of_a_fork_or_none() {
 
 #[test]
 fn a_verdict_stays_true_of_what_it_is_about() {
-    let mut app = App::started(5);
+    let mut app = App::measuring(5, "");
     let number = app.pull("topic", 40_000);
     let first = app.head(number);
     app.comment(number, "mona", "/ab-test tiny");

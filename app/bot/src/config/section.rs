@@ -93,6 +93,8 @@ pub struct ServiceSection {
     pub runs_at_once: u32,
     /// Seconds between two looks at the log of deliveries.
     pub sweep_every_s: u64,
+    /// Seconds after which who asked for a run is told in a comment of its own that it is over.
+    pub notify_after_s: u64,
     /// Whether suites may run on this host.
     pub local_backend: bool,
     /// What is known of the noise, by suite.
@@ -110,6 +112,7 @@ impl Default for ServiceSection {
             templates_dir: None,
             runs_at_once: 1,
             sweep_every_s: 180,
+            notify_after_s: 900,
             local_backend: false,
             calibrations: BTreeMap::new(),
             repositories: Vec::new(),

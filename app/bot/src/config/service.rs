@@ -14,6 +14,8 @@ use super::words::nearest;
 use crate::failure::Failure;
 use crate::world::Secrets;
 
+/// Longest time after which somebody can be told that a run is over, seconds.
+const LONGEST_NOTIFY: u64 = 604_800;
 /// Most runs at once that can be asked for.
 const MOST_RUNS: u32 = 64;
 /// Seconds that may lie between two looks at the log of deliveries.
@@ -42,6 +44,8 @@ pub struct ServiceConfig {
     pub runs_at_once: u32,
     /// Seconds between two looks at the log of deliveries, 5 to 3600.
     pub sweep_every_s: u64,
+    /// Seconds after which who asked for a run is told in a comment of its own that it is over, at most a week.
+    pub notify_after_s: u64,
     /// Whether suites may run on this host.
     pub local_backend: bool,
     /// Calibration files by suite, each of which is offered.
@@ -137,6 +141,9 @@ impl Config {
         if !SWEEPS.contains(&section.sweep_every_s) {
             wrong.push(format!("service.sweep_every_s: from {} to {}", SWEEPS.start(), SWEEPS.end()));
         }
+        if section.notify_after_s > LONGEST_NOTIFY {
+            wrong.push(format!("service.notify_after_s: from 0 to {LONGEST_NOTIFY}"));
+        }
         for name in section.repositories.iter().filter(|name| !is_repository(name)) {
             wrong.push(format!("service.repositories: {name:?} is not owner/name"));
         }
@@ -151,6 +158,7 @@ impl Config {
             templates_dir: section.templates_dir.as_ref().map(at),
             runs_at_once: section.runs_at_once,
             sweep_every_s: section.sweep_every_s,
+            notify_after_s: section.notify_after_s,
             local_backend: section.local_backend,
             calibrations: section.calibrations.iter().map(|(name, path)| (name.clone(), at(path))).collect(),
             repositories: section.repositories.clone(),

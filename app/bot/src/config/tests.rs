@@ -132,6 +132,7 @@ fn what_a_service_lacks_is_named_at_once() {
         ("[service]\nruns_at_once = 65", "service.runs_at_once: from 1 to 64"),
         ("[service]\nsweep_every_s = 4", "service.sweep_every_s: from 5 to 3600"),
         ("[service]\nsweep_every_s = 3601", "service.sweep_every_s: from 5 to 3600"),
+        ("[service]\nnotify_after_s = 604801", "service.notify_after_s: from 0 to 604800"),
         ("[service]\ncalibrations = { zephir = \"a\" }", "not among service.suites; nearest: zephyr"),
         ("[service]\nrepositories = [\"a\"]", "\"a\" is not owner/name"),
         ("[service]\nrepositories = [\"a/b/c\"]", "is not owner/name"),

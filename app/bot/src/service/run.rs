@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use domain::ports::{Clock as _, Desk as _};
-use domain::time::{DAY, Ms};
+use domain::time::{DAY, Ms, SECOND};
 use engine::service::{PutOff, Service, ServiceSettings};
 use engine::{Engine, EngineError};
 use evidence::{DiskStorage, Folder, Scanner, Templates};
@@ -155,7 +155,11 @@ fn put_together(parts: &Parts, store: &SqlStore, owner: String) -> Result<Here, 
         forge,
         planner,
         templates: templates().map_err(anyhow::Error::from)?,
-        settings: ServiceSettings { web: config.github.web_url.clone(), ..ServiceSettings::default() },
+        settings: ServiceSettings {
+            web: config.github.web_url.clone(),
+            notify_after_ms: config.notify_after_s.saturating_mul(SECOND),
+            ..ServiceSettings::default()
+        },
         put_off: PutOff::default(),
     })
 }
