@@ -44,7 +44,7 @@ fn line(told: &Told) -> String {
             comment.sender.login,
             comment.author.as_ref().map_or("nobody", |author| author.login.as_str()),
             if comment.bot { " (a program)" } else { "" },
-            comment.written.0,
+            comment.written.unwrap_or_default().0,
             comment.body.chars().take(40).collect::<String>(),
         ),
         Told::Pull { id, push } => {

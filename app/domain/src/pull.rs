@@ -14,6 +14,6 @@ pub mod step;
 mod tests;
 
 pub use asked::{Asked, FromPull};
-pub use policy::{Denied, Who, head_meant, may};
+pub use policy::{Denied, head_meant, may};
 pub use state::{Over, PULL_SCHEMA, PullState, Push, Shown, Stage};
 pub use step::{Event, Said, Stepped, What, step};

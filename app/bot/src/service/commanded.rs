@@ -1,10 +1,10 @@
 //! What a command on a pull request leads to.
 
-use domain::command::{Command, CommandError, VerbKind, help, refusal};
+use domain::command::{Command, CommandError, VerbKind, Who, help, refusal};
 use domain::ids::RunId;
 use domain::ports::forge::{Account, Permission, Pull, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
-use domain::pull::{Asked, Denied, Event, PullState, Who, head_meant, may};
+use domain::pull::{Asked, Denied, Event, PullState, head_meant, may};
 use domain::time::Ms;
 use domain::view::Answer;
 use engine::service::{Archive, Service, answers};
@@ -39,16 +39,6 @@ fn refused(comment: &Comment, answer: Answer, why: String) -> Reaching {
     Reaching { events: vec![reacted(comment, Reaction::Confused)], answer: Some(answer), audit: ("denied", why) }
 }
 
-/// Who may use a verb.
-fn who(command: &Command) -> Who {
-    match command.verb.who {
-        domain::command::Who::Anyone => Who::Anyone,
-        domain::command::Who::Read => Who::Read,
-        domain::command::Who::Write => Who::Write,
-        domain::command::Who::RequesterOrWrite => Who::RequesterOrWrite,
-    }
-}
-
 pub(super) async fn commanded<D, F, P, L, R, C>(
     service: &Service<D, F, P, L, R, C>,
     shared: &Shared,
@@ -78,7 +68,7 @@ where
     let state = state(service, &comment.pull).await?;
     let running = state.as_ref().and_then(PullState::running);
     let requester = running.is_some_and(|shown| shown.asked.by.id == author.id);
-    let needed = who(command);
+    let needed = verb.who;
     let permission = match needed {
         Who::Anyone => Permission::None,
         Who::RequesterOrWrite if requester => Permission::None,
@@ -181,5 +171,5 @@ fn run_id(comment: &Comment) -> Option<RunId> {
     let text = format!("{}:{}:{}", comment.pull.repo.id, comment.pull.number, comment.id);
     let digest = Sha256::digest(text.as_bytes());
     let random = digest.iter().take(4).fold(0u32, |all, byte| all << 8 | u32::from(*byte));
-    RunId::new(comment.written.seconds(), random).ok()
+    RunId::new(comment.written.unwrap_or_default().seconds(), random).ok()
 }

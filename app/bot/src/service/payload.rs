@@ -54,8 +54,8 @@ pub struct Comment {
     pub sender: Account,
     /// Whether a program wrote it or made it happen.
     pub bot: bool,
-    /// When it was written.
-    pub written: Ms,
+    /// When it was written, where that is told.
+    pub written: Option<Ms>,
 }
 
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
@@ -145,7 +145,7 @@ fn comment(value: &Value) -> Result<Told, &'static str> {
         author: account(value, "comment.user"),
         sender: account(value, "sender").ok_or("no sender is named")?,
         bot,
-        written: text(value, "comment.created_at").and_then(time).unwrap_or_default(),
+        written: text(value, "comment.created_at").and_then(time),
     })))
 }
 
@@ -183,7 +183,7 @@ mod tests {
     fn a_comment() {
         let Told::Comment(comment) = read("issue_comment", &payload().to_string()) else { panic!() };
         assert_eq!((comment.pull.key().as_str(), comment.id, comment.bot), ("pull:7:42", 9, false));
-        assert_eq!(comment.written, Ms(1_795_984_130_000));
+        assert_eq!(comment.written, Some(Ms(1_795_984_130_000)));
         assert_eq!(comment.author.unwrap().login, "mona");
     }
 

@@ -1,22 +1,10 @@
 //! Who may ask for what, and which commit is meant.
 
 use super::state::Push;
+use crate::command::Who;
 use crate::ids::CommitSha;
 use crate::ports::forge::{Permission, Pull};
 use crate::time::Ms;
-
-/// Who may do something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    /// Anybody who can comment.
-    Anyone,
-    /// Who may read the repository as a collaborator.
-    Read,
-    /// Who may push to it.
-    Write,
-    /// Who asked for what goes on, or may push.
-    RequesterOrWrite,
-}
 
 /// Why somebody may not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,11 +63,12 @@ pub fn may(who: Who, permission: Permission, requester: bool, login: &str) -> Re
 
 /// The commit that a command means which was written at `written`. For a fork it must be named in full and be the head:
 /// whoever pushes there need not be trusted, and a beginning of a commit id can be forged. In the repository itself it
-/// is the head now, or the one before the first push that is known to be later than the comment.
+/// is the head now, or the one before the first push that is known to be later than the comment. Where nobody knows when that
+/// was written, no push is.
 ///
 /// # Errors
 /// Why nothing is measured.
-pub fn head_meant(pull: &Pull, named: Option<&str>, pushes: &[Push], written: Ms) -> Result<CommitSha, Denied> {
+pub fn head_meant(pull: &Pull, named: Option<&str>, pushes: &[Push], written: Option<Ms>) -> Result<CommitSha, Denied> {
     if !pull.open {
         return Err(Denied::Closed);
     }
@@ -91,7 +80,8 @@ pub fn head_meant(pull: &Pull, named: Option<&str>, pushes: &[Push], written: Ms
             _ => Err(Denied::NeedsSha { head: pull.head.clone() }),
         };
     }
-    let later = pushes.iter().filter(|push| push.at > written).min_by_key(|push| push.at);
+    let later =
+        pushes.iter().filter(|push| written.is_some_and(|written| push.at > written)).min_by_key(|push| push.at);
     let head = later.map_or(&pull.head, |push| &push.before);
     match named {
         Some(named) if !head.as_str().starts_with(&named.to_ascii_lowercase()) => Err(moved(named)),

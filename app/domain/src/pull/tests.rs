@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::command::Who;
 use crate::ids::{CommitSha, RunId};
 use crate::ports::forge::{Account, Permission, Pull, PullId, Reaction, Repo};
 use crate::time::Ms;
@@ -189,21 +190,22 @@ fn the_head_that_is_meant() {
     let push = |before, after, at| Push { before: sha(before), after: sha(after), at: Ms(at) };
     // (fork, head now, named, pushes, written) -> head or refusal.
     let own = pull(4);
-    assert_eq!(head_meant(&own, None, &[], Ms(5)), Ok(sha(4)));
-    assert_eq!(head_meant(&own, None, &[push(3, 4, 6)], Ms(5)), Ok(sha(3)));
-    assert_eq!(head_meant(&own, None, &[push(2, 3, 6), push(3, 4, 7)], Ms(5)), Ok(sha(2)));
-    assert_eq!(head_meant(&own, None, &[push(3, 4, 5)], Ms(5)), Ok(sha(4)));
-    assert_eq!(head_meant(&own, Some("4444444"), &[], Ms(5)), Ok(sha(4)));
-    assert!(matches!(head_meant(&own, Some("5555555"), &[], Ms(5)), Err(Denied::HeadMoved { .. })));
+    assert_eq!(head_meant(&own, None, &[], Some(Ms(5))), Ok(sha(4)));
+    assert_eq!(head_meant(&own, None, &[push(3, 4, 6)], Some(Ms(5))), Ok(sha(3)));
+    assert_eq!(head_meant(&own, None, &[push(2, 3, 6), push(3, 4, 7)], Some(Ms(5))), Ok(sha(2)));
+    assert_eq!(head_meant(&own, None, &[push(3, 4, 5)], Some(Ms(5))), Ok(sha(4)));
+    assert_eq!(head_meant(&own, None, &[push(3, 4, 6)], None), Ok(sha(4)));
+    assert_eq!(head_meant(&own, Some("4444444"), &[], Some(Ms(5))), Ok(sha(4)));
+    assert!(matches!(head_meant(&own, Some("5555555"), &[], Some(Ms(5))), Err(Denied::HeadMoved { .. })));
     for repo in [None, Some(8)] {
         let fork = Pull { head_repo: repo, ..pull(4) };
-        assert_eq!(head_meant(&fork, None, &[], Ms(5)), Err(Denied::NeedsSha { head: sha(4) }));
+        assert_eq!(head_meant(&fork, None, &[], Some(Ms(5))), Err(Denied::NeedsSha { head: sha(4) }));
         // A beginning can be forged.
-        assert_eq!(head_meant(&fork, Some("4444444"), &[], Ms(5)), Err(Denied::NeedsSha { head: sha(4) }));
-        assert_eq!(head_meant(&fork, Some(sha(4).as_str()), &[push(3, 4, 6)], Ms(5)), Ok(sha(4)));
-        assert!(matches!(head_meant(&fork, Some(sha(3).as_str()), &[], Ms(5)), Err(Denied::HeadMoved { .. })));
+        assert_eq!(head_meant(&fork, Some("4444444"), &[], Some(Ms(5))), Err(Denied::NeedsSha { head: sha(4) }));
+        assert_eq!(head_meant(&fork, Some(sha(4).as_str()), &[push(3, 4, 6)], Some(Ms(5))), Ok(sha(4)));
+        assert!(matches!(head_meant(&fork, Some(sha(3).as_str()), &[], Some(Ms(5))), Err(Denied::HeadMoved { .. })));
     }
-    assert_eq!(head_meant(&Pull { open: false, ..pull(4) }, None, &[], Ms(5)), Err(Denied::Closed));
+    assert_eq!(head_meant(&Pull { open: false, ..pull(4) }, None, &[], Some(Ms(5))), Err(Denied::Closed));
 }
 
 #[test]
