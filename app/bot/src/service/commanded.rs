@@ -7,13 +7,12 @@ use domain::ports::{Clock, Desk, Forge, Lab, Planner};
 use domain::pull::{Asked, Denied, Event, PullState, head_meant, may};
 use domain::time::Ms;
 use domain::view::Answer;
-use engine::service::{Archive, Service, answers};
+use engine::service::{Archive, answers};
 use sha2::{Digest as _, Sha256};
 use suite::Suite;
 
-use super::inbox::{Stopped, asked, state};
+use super::inbox::{Inbox, Stopped, asked};
 use super::payload::Comment;
-use super::shared::Shared;
 use crate::command::parse;
 
 /// What a command leads to.
@@ -39,85 +38,78 @@ fn refused(comment: &Comment, answer: Answer, why: String) -> Reaching {
     Reaching { events: vec![reacted(comment, Reaction::Confused)], answer: Some(answer), audit: ("denied", why) }
 }
 
-pub(super) async fn commanded<D, F, P, L, R, C>(
-    service: &Service<D, F, P, L, R, C>,
-    shared: &Shared,
-    comment: &Comment,
-    author: &Account,
-    command: &Command,
-    now: Ms,
-) -> Result<Result<Reaching, String>, Stopped>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let verb = command.verb;
-    let suite = command.suite.as_ref().map(ToString::to_string);
-    if !shared.serves(&comment.pull.repo.name) {
-        let answer = answers::not_served(&comment.pull.repo.name);
-        return Ok(Ok(refused(comment, answer, "the repository is not served".to_owned())));
-    }
-    if !verb.built {
-        let answer = answers::not_built(verb.name);
-        return Ok(Ok(refused(comment, answer, format!("{} is not built", verb.name))));
-    }
-    let state = state(service, &comment.pull).await?;
-    let running = state.as_ref().and_then(PullState::running);
-    let requester = running.is_some_and(|shown| shown.asked.by.id == author.id);
-    let needed = verb.who;
-    let permission = match needed {
-        Who::Anyone => Permission::None,
-        Who::RequesterOrWrite if requester => Permission::None,
-        _ => match asked(service.forge.permission(&comment.pull.repo, author).await, now)? {
-            Ok(permission) => permission,
-            Err(why) => return Ok(Err(why)),
-        },
-    };
-    if let Err(denied) = may(needed, permission, requester, &author.login) {
-        let why = denied.to_string();
-        return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
-    }
-    let seen = |answer| Reaching {
-        events: vec![reacted(comment, Reaction::Eyes)],
-        answer: Some(answer),
-        audit: (verb.name, suite.clone().unwrap_or_default()),
-    };
-    Ok(Ok(match (verb.kind, &suite) {
-        (VerbKind::Help, _) => {
-            let suites: Vec<Suite> = shared.suites.values().cloned().collect();
-            seen(help(&parse::known(&suites)))
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F, P, L, R, C> {
+    pub(super) async fn commanded(
+        &self,
+        comment: &Comment,
+        author: &Account,
+        command: &Command,
+        now: Ms,
+    ) -> Result<Result<Reaching, String>, Stopped> {
+        let verb = command.verb;
+        let suite = command.suite.as_ref().map(ToString::to_string);
+        if !self.shared.serves(&comment.pull.repo.name) {
+            let answer = answers::not_served(&comment.pull.repo.name);
+            return Ok(Ok(refused(comment, answer, "the repository is not served".to_owned())));
         }
-        (VerbKind::Status, _) => seen(service.status(&comment.pull, suite.as_deref()).await?),
-        (VerbKind::Cancel, Some(suite)) => Reaching {
-            events: vec![Event::Cancel { suite: suite.clone(), by: author.login.clone(), comment: comment.id }],
-            answer: None,
-            audit: ("cancel", suite.clone()),
-        },
-        (VerbKind::Confirm, Some(suite)) => {
-            // What was shown is started only if it is what would be merged.
-            let pull = match asked(service.forge.pull(&comment.pull).await, now)? {
-                Ok(pull) => pull,
+        if !verb.built {
+            let answer = answers::not_built(verb.name);
+            return Ok(Ok(refused(comment, answer, format!("{} is not built", verb.name))));
+        }
+        let state = self.state(&comment.pull).await?;
+        let running = state.as_ref().and_then(PullState::running);
+        let requester = running.is_some_and(|shown| shown.asked.by.id == author.id);
+        let needed = verb.who;
+        let permission = match needed {
+            Who::Anyone => Permission::None,
+            Who::RequesterOrWrite if requester => Permission::None,
+            _ => match asked(self.service.forge.permission(&comment.pull.repo, author).await, now)? {
+                Ok(permission) => permission,
                 Err(why) => return Ok(Err(why)),
-            };
-            let (suite, digest) = (suite.clone(), command.digest.clone());
-            let audit = ("confirm", suite.clone());
-            let confirm = Event::Confirm { suite, digest, comment: comment.id };
-            Reaching { events: vec![Event::Observed(Box::new(pull), now), confirm], answer: None, audit }
+            },
+        };
+        if let Err(denied) = may(needed, permission, requester, &author.login) {
+            let why = denied.to_string();
+            return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
         }
-        (VerbKind::Run, Some(suite)) => {
-            let pull = match asked(service.forge.pull(&comment.pull).await, now)? {
-                Ok(pull) => pull,
-                Err(why) => return Ok(Err(why)),
-            };
-            let pushes = state.as_ref().map(|state| state.pushes.clone()).unwrap_or_default();
-            run(comment, author, command, suite, pull, &pushes, now)
-        }
-        _ => refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name)),
-    }))
+        let seen = |answer| Reaching {
+            events: vec![reacted(comment, Reaction::Eyes)],
+            answer: Some(answer),
+            audit: (verb.name, suite.clone().unwrap_or_default()),
+        };
+        Ok(Ok(match (verb.kind, &suite) {
+            (VerbKind::Help, _) => {
+                let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
+                seen(help(&parse::known(&suites)))
+            }
+            (VerbKind::Status, _) => seen(self.service.status(&comment.pull, suite.as_deref()).await?),
+            (VerbKind::Cancel, Some(suite)) => Reaching {
+                events: vec![Event::Cancel { suite: suite.clone(), by: author.login.clone(), comment: comment.id }],
+                answer: None,
+                audit: ("cancel", suite.clone()),
+            },
+            (VerbKind::Confirm, Some(suite)) => {
+                // What was shown is started only if it is what would be merged.
+                let pull = match asked(self.service.forge.pull(&comment.pull).await, now)? {
+                    Ok(pull) => pull,
+                    Err(why) => return Ok(Err(why)),
+                };
+                let (suite, digest) = (suite.clone(), command.digest.clone());
+                let audit = ("confirm", suite.clone());
+                let confirm = Event::Confirm { suite, digest, comment: comment.id };
+                Reaching { events: vec![Event::Observed(Box::new(pull), now), confirm], answer: None, audit }
+            }
+            (VerbKind::Run, Some(suite)) => {
+                let pull = match asked(self.service.forge.pull(&comment.pull).await, now)? {
+                    Ok(pull) => pull,
+                    Err(why) => return Ok(Err(why)),
+                };
+                let pushes = state.as_ref().map(|state| state.pushes.clone()).unwrap_or_default();
+                run(comment, author, command, suite, pull, &pushes, now)
+            }
+            _ => refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name)),
+        }))
+    }
 }
 
 fn run(

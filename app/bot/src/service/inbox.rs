@@ -12,7 +12,7 @@ use engine::EngineError;
 use engine::service::{Archive, Service};
 use suite::Suite;
 
-use super::commanded::{commanded, not_understood};
+use super::commanded::not_understood;
 use super::payload::{Comment, Happened, Told, read};
 use super::shared::Shared;
 use crate::command::parse;
@@ -50,6 +50,12 @@ impl From<EngineError> for Stopped {
     }
 }
 
+/// The inbox of a service, for as long as it handles what is open.
+pub(super) struct Inbox<'a, D, F, P, L, R, C> {
+    pub(super) service: &'a Service<D, F, P, L, R, C>,
+    pub(super) shared: &'a Shared,
+}
+
 /// Handles everything that is open and due. Returns how much that was.
 ///
 /// # Errors
@@ -67,147 +73,181 @@ where
     R: Archive,
     C: Clock,
 {
+    let inbox = Inbox { service, shared };
     let open = service.desk().open_deliveries(HANDLER, now, 8).await?;
     let count = open.len();
     for delivery in open {
-        one(service, shared, &delivery, now).await?;
+        inbox.one(&delivery, now).await?;
     }
     Ok(count)
 }
 
-async fn one<D, F, P, L, R, C>(
-    service: &Service<D, F, P, L, R, C>,
-    shared: &Shared,
-    open: &OpenDelivery,
-    now: Ms,
-) -> Result<(), EngineError>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let delivery = &open.delivery;
-    let told = reachable(service, read(&delivery.event, &delivery.payload)).await?;
-    // What was said first on a pull request is done first: a cancel must not overtake its run.
-    let line = match &told {
-        Told::Comment(comment) => Some(format!("inbox {}", comment.pull.key())),
-        _ => None,
-    };
-    if let Some(until) =
-        line.as_ref().filter(|line| service.put_off.is(line, now)).and_then(|l| service.put_off.when(l))
-    {
-        return Ok(service.desk().defer_delivery(&delivery.guid, until.plus(1)).await?);
-    }
-    let handled = match told {
-        Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
-        Told::Repo(repo) => {
-            let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
-            let settle = Settle { repos, ..Settle::default() };
-            Ok(Handled::Nothing(Box::new(settle), "a repository changed".to_owned()))
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F, P, L, R, C> {
+    async fn one(&self, open: &OpenDelivery, now: Ms) -> Result<(), EngineError> {
+        let delivery = &open.delivery;
+        let told = self.reachable(read(&delivery.event, &delivery.payload)).await?;
+        // What was said first on a pull request is done first: a cancel must not overtake its run.
+        let line = match &told {
+            Told::Comment(comment) => Some(format!("inbox {}", comment.pull.key())),
+            _ => None,
+        };
+        if let Some(until) =
+            line.as_ref().filter(|line| self.service.put_off.is(line, now)).and_then(|l| self.service.put_off.when(l))
+        {
+            return Ok(self.service.desk().defer_delivery(&delivery.guid, until.plus(1)).await?);
         }
-        Told::Pull { id, push } => looked(service, id, push, now).await,
-        Told::Comment(comment) => commented(service, shared, &comment, now).await,
-    };
-    let (done, outcome) = match handled {
-        Ok(Handled::Events(id, events, mut settle, outcome)) => {
-            settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
-            settle.repos.push(id.repo.clone());
-            let applied = service.apply(&id, &events, &settle).await?;
-            (applied.is_some(), outcome)
-        }
-        Ok(Handled::Nothing(mut settle, outcome)) => {
-            settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
-            settle.at = now;
-            service.desk().settle(*settle).await?;
-            (true, outcome)
-        }
-        // A store that fails does so for all of them.
-        Err(Stopped::Engine(EngineError::Store(error))) => return Err(error.into()),
-        Err(stopped) => {
-            let wait = match stopped {
-                Stopped::Wait(wait) => wait,
-                Stopped::Engine(error) => Wait { until: None, why: error.to_string() },
-            };
-            if open.attempts >= TRIES {
-                return given_up(service, open, &wait.why, now).await;
+        let handled = match told {
+            Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
+            Told::Repo(repo) => {
+                let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
+                let settle = Settle { repos, ..Settle::default() };
+                Ok(Handled::Nothing(Box::new(settle), "a repository changed".to_owned()))
             }
-            let soonest = now.plus((5 * SECOND).saturating_mul(1 << open.attempts.min(10)).min(LONGEST_WAIT));
-            let until = wait.until.unwrap_or_default().max(soonest).min(now.plus(LONGEST_WAIT));
-            service.desk().defer_delivery(&delivery.guid, until).await?;
-            if let Some(line) = &line {
-                service.put_off.until(line, until);
+            Told::Pull { id, push } => self.looked(id, push, now).await,
+            Told::Comment(comment) => self.commented(&comment, now).await,
+        };
+        let (done, outcome) = match handled {
+            Ok(Handled::Events(id, events, mut settle, outcome)) => {
+                settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
+                settle.repos.push(id.repo.clone());
+                let applied = self.service.apply(&id, &events, &settle).await?;
+                (applied.is_some(), outcome)
             }
-            (false, format!("put off: {}", wait.why))
-        }
-    };
-    tracing::info!(guid = delivery.guid, event = delivery.event, done, outcome, "delivery");
-    Ok(())
-}
-
-/// A delivery that cannot be handled for more than a day: it is written down that it was not.
-async fn given_up<D, F, P, L, R, C>(
-    service: &Service<D, F, P, L, R, C>,
-    open: &OpenDelivery,
-    why: &str,
-    now: Ms,
-) -> Result<(), EngineError>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let guid = &open.delivery.guid;
-    tracing::error!(guid, why, "a delivery is given up");
-    let line = AuditLine {
-        at: now,
-        actor: "the service".to_owned(),
-        action: "gave up".to_owned(),
-        subject: format!("delivery:{guid}"),
-        detail: why.to_owned(),
-    };
-    let delivery = Some((guid.clone(), HANDLER, format!("given up: {why}")));
-    service.desk().settle(Settle { delivery, audit: vec![line], at: now, ..Settle::default() }).await?;
-    Ok(())
-}
-
-/// A delivery by a hook of a repository names no installation: the one that was seen before is taken.
-async fn reachable<D, F, P, L, R, C>(service: &Service<D, F, P, L, R, C>, told: Told) -> Result<Told, EngineError>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let repo = match &told {
-        Told::Comment(comment) => &comment.pull.repo,
-        Told::Pull { id, .. } => &id.repo,
-        Told::Repo(_) | Told::Nothing(_) => return Ok(told),
-    };
-    if repo.installation != 0 {
-        return Ok(told);
+            Ok(Handled::Nothing(mut settle, outcome)) => {
+                settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
+                settle.at = now;
+                self.service.desk().settle(*settle).await?;
+                (true, outcome)
+            }
+            // A store that fails does so for all of them.
+            Err(Stopped::Engine(EngineError::Store(error))) => return Err(error.into()),
+            Err(stopped) => {
+                let wait = match stopped {
+                    Stopped::Wait(wait) => wait,
+                    Stopped::Engine(error) => Wait { until: None, why: error.to_string() },
+                };
+                if open.attempts >= TRIES {
+                    return self.given_up(open, &wait.why, now).await;
+                }
+                let soonest = now.plus((5 * SECOND).saturating_mul(1 << open.attempts.min(10)).min(LONGEST_WAIT));
+                let until = wait.until.unwrap_or_default().max(soonest).min(now.plus(LONGEST_WAIT));
+                self.service.desk().defer_delivery(&delivery.guid, until).await?;
+                if let Some(line) = &line {
+                    self.service.put_off.until(line, until);
+                }
+                (false, format!("put off: {}", wait.why))
+            }
+        };
+        tracing::info!(guid = delivery.guid, event = delivery.event, done, outcome, "delivery");
+        Ok(())
     }
-    let Some(known) = service.desk().repo(repo.id).await?.filter(|known| known.installation != 0) else {
-        return Ok(Told::Nothing("no installation of the app is named, and none is known".to_owned()));
-    };
-    Ok(match told {
-        Told::Comment(mut comment) => {
-            comment.pull.repo.installation = known.installation;
-            Told::Comment(comment)
+
+    /// A delivery that cannot be handled for more than a day: it is written down that it was not.
+    async fn given_up(&self, open: &OpenDelivery, why: &str, now: Ms) -> Result<(), EngineError> {
+        let guid = &open.delivery.guid;
+        tracing::error!(guid, why, "a delivery is given up");
+        let line = AuditLine {
+            at: now,
+            actor: "the service".to_owned(),
+            action: "gave up".to_owned(),
+            subject: format!("delivery:{guid}"),
+            detail: why.to_owned(),
+        };
+        let delivery = Some((guid.clone(), HANDLER, format!("given up: {why}")));
+        self.service.desk().settle(Settle { delivery, audit: vec![line], at: now, ..Settle::default() }).await?;
+        Ok(())
+    }
+
+    /// A delivery by a hook of a repository names no installation: the one that was seen before is taken.
+    async fn reachable(&self, told: Told) -> Result<Told, EngineError> {
+        let repo = match &told {
+            Told::Comment(comment) => &comment.pull.repo,
+            Told::Pull { id, .. } => &id.repo,
+            Told::Repo(_) | Told::Nothing(_) => return Ok(told),
+        };
+        if repo.installation != 0 {
+            return Ok(told);
         }
-        Told::Pull { mut id, push } => {
-            id.repo.installation = known.installation;
-            Told::Pull { id, push }
+        let Some(known) = self.service.desk().repo(repo.id).await?.filter(|known| known.installation != 0) else {
+            return Ok(Told::Nothing("no installation of the app is named, and none is known".to_owned()));
+        };
+        Ok(match told {
+            Told::Comment(mut comment) => {
+                comment.pull.repo.installation = known.installation;
+                Told::Comment(comment)
+            }
+            Told::Pull { mut id, push } => {
+                id.repo.installation = known.installation;
+                Told::Pull { id, push }
+            }
+            told => told,
+        })
+    }
+
+    /// A pull request is to be looked at. One that nobody ever asked for anything on is not: only its pushes are remembered,
+    /// because a command may have been written before them.
+    async fn looked(&self, id: PullId, push: Option<domain::pull::Push>, now: Ms) -> Result<Handled, Stopped> {
+        let state = self.state(&id).await?;
+        let mut events: Vec<Event> = push.into_iter().map(Event::Pushed).collect();
+        if state.is_some_and(|state| !state.shown.is_empty()) {
+            match asked(self.service.forge.pull(&id).await, now)? {
+                Ok(pull) => events.push(Event::Observed(Box::new(pull), now)),
+                Err(why) => return Ok(Handled::Events(id, events, Box::default(), why)),
+            }
         }
-        told => told,
-    })
+        if events.is_empty() {
+            return Ok(Handled::Nothing(Box::default(), "nobody asked for anything here".to_owned()));
+        }
+        Ok(Handled::Events(id, events, Box::default(), "looked at".to_owned()))
+    }
+
+    pub(super) async fn state(&self, id: &PullId) -> Result<Option<PullState>, EngineError> {
+        let subject = self.service.desk().read(&id.key()).await?;
+        Ok(subject.map(|subject| PullState::from_json(&subject.state)).transpose()?)
+    }
+
+    async fn commented(&self, comment: &Comment, now: Ms) -> Result<Handled, Stopped> {
+        let nothing = |why: &str| Ok(Handled::Nothing(Box::default(), why.to_owned()));
+        if comment.bot {
+            return nothing("a program's comment");
+        }
+        let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
+        let understood = parse::understand(&comment.body, &suites);
+        if matches!(understood, Ok(None)) {
+            return nothing("no command");
+        }
+        let audit = |action: &str, detail: String| AuditLine {
+            at: now,
+            actor: actor(&comment.sender),
+            action: action.to_owned(),
+            subject: comment.pull.key(),
+            detail,
+        };
+        if comment.happened != Happened::Created {
+            // A command counts as it was written first: whoever edits it need not be who wrote it.
+            let line = audit("ignored", format!("comment {} was edited or deleted and holds a command", comment.id));
+            let settle = Settle { audit: vec![line], ..Settle::default() };
+            return Ok(Handled::Nothing(Box::new(settle), "an edited or deleted command".to_owned()));
+        }
+        let author = comment.author.clone().unwrap_or_else(|| comment.sender.clone());
+        let reaching = match understood {
+            Ok(Some(command)) => match self.commanded(comment, &author, &command, now).await? {
+                Ok(reaching) => reaching,
+                Err(why) => {
+                    let settle = Settle { audit: vec![audit("failed", why.clone())], ..Settle::default() };
+                    return Ok(Handled::Nothing(Box::new(settle), why));
+                }
+            },
+            Ok(None) => return nothing("no command"),
+            Err(error) => not_understood(comment, &error),
+        };
+        let mut settle = Settle { audit: vec![audit(reaching.audit.0, reaching.audit.1.clone())], ..Settle::default() };
+        if let Some(answer) = &reaching.answer {
+            settle.wants.push(self.service.reply(&comment.pull, answer, now)?);
+        }
+        let outcome = format!("{}: {}", reaching.audit.0, reaching.audit.1);
+        Ok(Handled::Events(comment.pull.clone(), reaching.events, Box::new(settle), outcome))
+    }
 }
 
 /// What the forge says, or that the delivery has to wait, or words for why nothing can be done.
@@ -226,108 +266,6 @@ pub(super) fn asked<T>(answer: Result<T, ForgeError>, now: Ms) -> Result<Result<
     }
 }
 
-/// A pull request is to be looked at. One that nobody ever asked for anything on is not: only its pushes are remembered,
-/// because a command may have been written before them.
-async fn looked<D, F, P, L, R, C>(
-    service: &Service<D, F, P, L, R, C>,
-    id: PullId,
-    push: Option<domain::pull::Push>,
-    now: Ms,
-) -> Result<Handled, Stopped>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let state = state(service, &id).await?;
-    let mut events: Vec<Event> = push.into_iter().map(Event::Pushed).collect();
-    if state.is_some_and(|state| !state.shown.is_empty()) {
-        match asked(service.forge.pull(&id).await, now)? {
-            Ok(pull) => events.push(Event::Observed(Box::new(pull), now)),
-            Err(why) => return Ok(Handled::Events(id, events, Box::default(), why)),
-        }
-    }
-    if events.is_empty() {
-        return Ok(Handled::Nothing(Box::default(), "nobody asked for anything here".to_owned()));
-    }
-    Ok(Handled::Events(id, events, Box::default(), "looked at".to_owned()))
-}
-
-pub(super) async fn state<D, F, P, L, R, C>(
-    service: &Service<D, F, P, L, R, C>,
-    id: &PullId,
-) -> Result<Option<PullState>, EngineError>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let subject = service.desk().read(&id.key()).await?;
-    Ok(subject.map(|subject| PullState::from_json(&subject.state)).transpose()?)
-}
-
 fn actor(account: &Account) -> String {
     format!("github:{} {}", account.id, account.login)
-}
-
-async fn commented<D, F, P, L, R, C>(
-    service: &Service<D, F, P, L, R, C>,
-    shared: &Shared,
-    comment: &Comment,
-    now: Ms,
-) -> Result<Handled, Stopped>
-where
-    D: Desk,
-    F: Forge,
-    P: Planner,
-    L: Lab,
-    R: Archive,
-    C: Clock,
-{
-    let nothing = |why: &str| Ok(Handled::Nothing(Box::default(), why.to_owned()));
-    if comment.bot {
-        return nothing("a program's comment");
-    }
-    let suites: Vec<Suite> = shared.suites.values().cloned().collect();
-    let understood = parse::understand(&comment.body, &suites);
-    if matches!(understood, Ok(None)) {
-        return nothing("no command");
-    }
-    let audit = |action: &str, detail: String| AuditLine {
-        at: now,
-        actor: actor(&comment.sender),
-        action: action.to_owned(),
-        subject: comment.pull.key(),
-        detail,
-    };
-    if comment.happened != Happened::Created {
-        // A command counts as it was written first: whoever edits it need not be who wrote it.
-        let line = audit("ignored", format!("comment {} was edited or deleted and holds a command", comment.id));
-        let settle = Settle { audit: vec![line], ..Settle::default() };
-        return Ok(Handled::Nothing(Box::new(settle), "an edited or deleted command".to_owned()));
-    }
-    let author = comment.author.clone().unwrap_or_else(|| comment.sender.clone());
-    let reaching = match understood {
-        Ok(Some(command)) => match commanded(service, shared, comment, &author, &command, now).await? {
-            Ok(reaching) => reaching,
-            Err(why) => {
-                let settle = Settle { audit: vec![audit("failed", why.clone())], ..Settle::default() };
-                return Ok(Handled::Nothing(Box::new(settle), why));
-            }
-        },
-        Ok(None) => return nothing("no command"),
-        Err(error) => not_understood(comment, &error),
-    };
-    let mut settle = Settle { audit: vec![audit(reaching.audit.0, reaching.audit.1.clone())], ..Settle::default() };
-    if let Some(answer) = &reaching.answer {
-        settle.wants.push(service.reply(&comment.pull, answer, now)?);
-    }
-    let outcome = format!("{}: {}", reaching.audit.0, reaching.audit.1);
-    Ok(Handled::Events(comment.pull.clone(), reaching.events, Box::new(settle), outcome))
 }
