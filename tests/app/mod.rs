@@ -14,4 +14,5 @@ mod path;
 mod payloads;
 mod replaying;
 mod runs;
+mod unreadable;
 mod watch;

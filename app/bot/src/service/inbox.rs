@@ -106,39 +106,48 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             Told::Pull { id, push } => self.looked(id, push, now).await,
             Told::Comment(comment) => self.commented(&comment, now).await,
         };
-        let (done, outcome) = match handled {
+        let done = match handled {
             Ok(Handled::Events(id, events, mut settle, outcome)) => {
                 settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
                 settle.repos.push(id.repo.clone());
-                let applied = self.service.apply(&id, &events, &settle).await?;
-                (applied.is_some(), outcome)
+                let applied = self.service.apply(&id, &events, &settle).await;
+                applied.map(|applied| (applied.is_some(), outcome)).map_err(Stopped::Engine)
             }
             Ok(Handled::Nothing(mut settle, outcome)) => {
                 settle.delivery = Some((delivery.guid.clone(), HANDLER, outcome.clone()));
                 settle.at = now;
                 self.service.desk().settle(*settle).await?;
-                (true, outcome)
+                Ok((true, outcome))
             }
+            Err(stopped) => Err(stopped),
+        };
+        let (done, outcome) = match done {
+            Ok(done) => done,
             // A store that fails does so for all of them.
             Err(Stopped::Engine(EngineError::Store(error))) => return Err(error.into()),
-            Err(stopped) => {
-                let wait = match stopped {
-                    Stopped::Wait(wait) => wait,
-                    Stopped::Engine(error) => Wait { until: None, why: error.to_string() },
-                };
-                if open.attempts >= TRIES {
-                    return self.given_up(open, &wait.why, now).await;
-                }
-                let soonest = now.plus((5 * SECOND).saturating_mul(1 << open.attempts.min(10)).min(LONGEST_WAIT));
-                let until = wait.until.unwrap_or_default().max(soonest).min(now.plus(LONGEST_WAIT));
-                self.service.desk().defer_delivery(&delivery.guid, until).await?;
-                if let Some(line) = &line {
-                    self.service.put_off.until(line, until);
-                }
-                (false, format!("put off: {}", wait.why))
+            Err(Stopped::Wait(wait)) => return self.put_off(open, line.as_deref(), &wait, now).await,
+            Err(Stopped::Engine(error)) => {
+                let wait = Wait { until: None, why: error.to_string() };
+                return self.put_off(open, line.as_deref(), &wait, now).await;
             }
         };
         tracing::info!(guid = delivery.guid, event = delivery.event, done, outcome, "delivery");
+        Ok(())
+    }
+
+    /// Tries a delivery again later, and what follows it on the same pull request after it.
+    async fn put_off(&self, open: &OpenDelivery, line: Option<&str>, wait: &Wait, now: Ms) -> Result<(), EngineError> {
+        if open.attempts >= TRIES {
+            return self.given_up(open, &wait.why, now).await;
+        }
+        let guid = &open.delivery.guid;
+        let soonest = now.plus((5 * SECOND).saturating_mul(1 << open.attempts.min(10)).min(LONGEST_WAIT));
+        let until = wait.until.unwrap_or_default().max(soonest).min(now.plus(LONGEST_WAIT));
+        self.service.desk().defer_delivery(guid, until).await?;
+        if let Some(line) = line {
+            self.service.put_off.until(line, until);
+        }
+        tracing::warn!(guid, why = wait.why, "a delivery is put off");
         Ok(())
     }
 
