@@ -31,9 +31,9 @@ fn a_state_that_cannot_be_read_stops_nobody_else() {
         assert!(matches!(store.commit(write).await.expect("a store"), Committed::Done(_)));
     });
     app.start();
-    // Understood, and not understood: each of them has to read that state.
-    app.comment(broken, "mona", "/ab-test tiny");
+    // Not understood, which is written down at once, and understood, for which that state is read first.
     app.comment(broken, "mona", "/ab-test tini");
+    app.comment(broken, "mona", "/ab-test tiny");
     let fine = app.pull("fine", 40_000);
     app.comment(fine, "mona", "/ab-test tiny");
     app.until_over(fine);
