@@ -147,7 +147,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         if let Some(line) = line {
             self.service.put_off.until(line, until);
         }
-        tracing::warn!(guid, why = wait.why, "a delivery is put off");
+        let outcome = format!("put off: {}", wait.why);
+        tracing::info!(guid, event = open.delivery.event, done = false, outcome, "delivery");
         Ok(())
     }
 
