@@ -16,7 +16,7 @@ pub use clock::Clock;
 pub use desk::Desk;
 pub use forge::Forge;
 pub use lab::{Answer, Cause, Collected, End, JobState, Lab, Submitted, Unreachable};
-pub use planner::{NoPlan, Planner};
+pub use planner::{Manners, NoPlan, Notify, Planner};
 pub use records::{
     Alive, Counted, Decided, Discard, Ending, Failure, Fate, How, Judged, Look, LookKind, Records, RecordsError,
     Sealed, TrialFate,

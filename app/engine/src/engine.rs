@@ -5,6 +5,7 @@ use domain::machine::{Event, Run, State, StateError, step};
 use domain::plan::Plan;
 use domain::ports::{Clock, Committed, Lab, Records, Store, StoreError, Subject, Write};
 use domain::time::{MINUTE, Ms};
+use domain::view::Ending;
 
 use crate::progress::Progress;
 
@@ -185,6 +186,24 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
             (_, State::Ended { .. }) => CancelAnswer::Ended,
             _ => CancelAnswer::Stopping,
         })
+    }
+
+    /// The run is needless for another reason than that a person stops it.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub async fn end(&self, run: &RunId, how: Ending, by: &str) -> Result<(), EngineError> {
+        self.send(run, &Event::End { how, by: by.to_owned() }).await?;
+        Ok(())
+    }
+
+    /// The run goes no further than its next look.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub async fn finish(&self, run: &RunId) -> Result<(), EngineError> {
+        self.send(run, &Event::Finish).await?;
+        Ok(())
     }
 
     /// Steps a run with an event from outside, whoever has claimed it: that one finds its own write outdated.

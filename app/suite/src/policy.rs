@@ -1,5 +1,7 @@
 //! Limits, re-running, and what to do where a change alters the benchmark itself.
 
+pub use domain::ports::Notify;
+pub use domain::pull::OnPush;
 use domain::request::HarnessPolicy;
 
 use crate::cluster::is_variable;
@@ -61,30 +63,6 @@ impl Limits {
             least_shards_per_worker: shards,
         })
     }
-}
-
-/// What a push to a measured pull request does to a run under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnPush {
-    /// Finish a run that is more than half done, else begin anew.
-    Auto,
-    /// Begin anew.
-    Supersede,
-    /// Finish, then measure the new head.
-    Finish,
-    /// Nothing; the verdict becomes stale.
-    Off,
-}
-
-/// How somebody is told of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notify {
-    /// By one short comment.
-    Reply,
-    /// By posting the verdict anew.
-    Repost,
-    /// Not at all.
-    None,
 }
 
 /// Re-running.

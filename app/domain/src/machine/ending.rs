@@ -31,7 +31,7 @@ impl Run {
         match stop.clone() {
             // Its verdict comes from the folder like every other.
             Stop::Blocked { reason } => self.judge(LookKind::Blocked(reason), false, false, now, effects),
-            Stop::Cancelled { by } => self.ended(Over::Cancelled, Some(by), now, effects),
+            Stop::Cancelled { by, how } => self.ended(how, Some(by), now, effects),
             Stop::Failed { text } => self.ended(Over::Failed, Some(text), now, effects),
         }
     }

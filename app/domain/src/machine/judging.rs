@@ -51,7 +51,7 @@ impl Run {
                     matches!(standing, Standing::Decided | Standing::Guardrail | Standing::Final)
                 });
                 let last = self.frame.as_ref().is_none_or(|frame| frame.looks.len() <= self.looked as usize);
-                if last || self.undecided().is_empty() {
+                if last || self.finishing || self.undecided().is_empty() {
                     self.seal(look, judged, now, effects);
                 } else {
                     self.next_round(now, effects);
@@ -156,7 +156,7 @@ impl Stop {
     pub fn words(&self) -> String {
         match self {
             Self::Blocked { reason } => reason.code().to_owned(),
-            Self::Cancelled { by } => format!("cancelled by {by}"),
+            Self::Cancelled { by, .. } => format!("cancelled by {by}"),
             Self::Failed { text } => text.clone(),
         }
     }

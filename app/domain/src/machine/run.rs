@@ -37,6 +37,15 @@ pub enum Event {
         /// Who.
         by: String,
     },
+    /// It is to be stopped for another reason.
+    End {
+        /// What that makes of it.
+        how: Over,
+        /// Why, or by whom.
+        by: String,
+    },
+    /// It is to go no further than the look that is due next: rounds after that are not worth their cost any more.
+    Finish,
     /// Something happens to a trial.
     Trial(TrialName, TrialEvent),
     /// The folder was judged.
@@ -95,6 +104,15 @@ pub struct Run {
     pub control_failures: Vec<TrialName>,
     /// Whether a control trial ever ended well.
     pub control_ok: bool,
+    /// Whether the next declared look is the last one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub finishing: bool,
+}
+
+// The form that serde asks for.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 #[derive(Deserialize)]
@@ -114,6 +132,15 @@ pub enum StateError {
     /// Not a state.
     #[error("the state of the run cannot be read: {0}")]
     Broken(String),
+}
+
+/// What a request to stop means.
+fn stop_of(event: &Event) -> Stop {
+    match event {
+        Event::End { how, by } => Stop::Cancelled { by: by.clone(), how: *how },
+        Event::Cancel { by } => Stop::Cancelled { by: by.clone(), how: Over::Cancelled },
+        _ => Stop::Cancelled { by: String::new(), how: Over::Cancelled },
+    }
 }
 
 /// The next state of a run and what is to be done. An event that nothing names changes nothing.
@@ -151,6 +178,7 @@ impl Run {
             clean: BTreeMap::new(),
             control_failures: Vec::new(),
             control_ok: false,
+            finishing: false,
         }
     }
 
@@ -262,12 +290,15 @@ impl Run {
                 | State::AwaitingConfirmation { .. }
                 | State::Measuring { .. }
                 | State::Judging { .. },
-                Event::Cancel { by },
-            ) => self.stop(Stop::Cancelled { by: by.clone() }, now, effects),
-            (State::Stopping { stop: Stop::Blocked { .. } | Stop::Failed { .. }, until }, Event::Cancel { by }) => {
-                let stop = Stop::Cancelled { by: by.clone() };
-                self.state = State::Stopping { stop, until: *until };
+                Event::Cancel { .. } | Event::End { .. },
+            ) => self.stop(stop_of(event), now, effects),
+            (
+                State::Stopping { stop: Stop::Blocked { .. } | Stop::Failed { .. }, until },
+                Event::Cancel { .. } | Event::End { .. },
+            ) => {
+                self.state = State::Stopping { stop: stop_of(event), until: *until };
             }
+            (State::Measuring { .. } | State::Judging { .. }, Event::Finish) => self.finishing = true,
             (_, Event::Trial(name, event)) => self.trial(name, event, now, effects),
             (State::Judging { look, complete, extra }, Event::Judged(judged_look, judged)) if look == judged_look => {
                 let (look, complete, extra) = (look.clone(), *complete, *extra);

@@ -74,16 +74,23 @@ pub enum Stop {
         /// The reason.
         reason: stats::Reason,
     },
-    /// Somebody cancelled it.
+    /// Somebody cancelled it, or something else made it needless.
     Cancelled {
-        /// Who.
+        /// Who, or what.
         by: String,
+        /// How that ends it.
+        #[serde(default = "cancelled")]
+        how: Over,
     },
     /// It cannot be run.
     Failed {
         /// Why.
         text: String,
     },
+}
+
+fn cancelled() -> Over {
+    Over::Cancelled
 }
 
 /// What happens when the trials of the round are over, although the round is not complete.

@@ -17,6 +17,19 @@ pub struct FromPull {
     pub number: u64,
 }
 
+/// What makes a run begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A command in a comment.
+    #[default]
+    Command,
+    /// A button of a check.
+    Button,
+    /// A push after a run that was asked for.
+    Push,
+}
+
 /// What somebody asked for, bound to the commits of that moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,15 +50,21 @@ pub struct Asked {
     pub base: CommitSha,
     /// Whether the head comes from another repository.
     pub fork: bool,
-    /// Who asked.
+    /// Who asked; after a push, who had asked before it.
     pub by: Account,
-    /// The comment that asked.
+    /// The comment that asked, or on which what asked rests.
     pub comment: u64,
     /// When the run was accepted.
     pub at: Ms,
     /// The run that it adds rounds to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunId>,
+    /// The run without a verdict whose measurements it takes over, so that only what is missing is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RunId>,
+    /// What makes it begin.
+    #[serde(default)]
+    pub cause: Cause,
 }
 
 impl Asked {
@@ -53,6 +72,15 @@ impl Asked {
     #[must_use]
     pub fn request(&self) -> Request {
         Request { suite: self.suite.clone(), pairs: self.pairs.clone() }
+    }
+
+    /// What makes it another request than every other one: the same never makes two runs.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self.cause {
+            Cause::Command => format!("comment:{}:{}", self.pull.repo.id, self.comment),
+            Cause::Button | Cause::Push => format!("run:{}", self.run),
+        }
     }
 
     /// The line that asks for the same again.

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::asked::Asked;
+use super::push::{Auto, Newer, NewerFate, Next};
 use crate::ids::{CommitSha, Digest, RunId};
 use crate::machine::StateError;
-use crate::ports::forge::{Pull, PullId};
+use crate::ports::forge::{Account, Pull, PullId};
 use crate::time::Ms;
-use crate::view::{Earlier, Ending, Verdict};
+use crate::view::{Decision, Earlier, Ending, Verdict};
 
 /// The schema of [`PullState`] that this version writes; a newer one is refused.
-pub const PULL_SCHEMA: u32 = 1;
+pub const PULL_SCHEMA: u32 = 2;
 
 /// A push that was told of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,10 +73,43 @@ pub struct Shown {
     pub before: Option<Box<(Asked, Over)>>,
     /// What a plan that is being made waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<String>,
+    pub waits: Option<Waits>,
+    /// What becomes of a head that is newer than the one that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer: Option<Newer>,
+    /// What a person decided about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// What a plan waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "for")]
+pub enum Waits {
+    /// Something could not be asked.
+    Again {
+        /// Why.
+        why: String,
+    },
+    /// Checks of the head that are not green yet.
+    Checks {
+        /// Their names. Foreign text.
+        names: Vec<String>,
+        /// How long it waits.
+        until: Ms,
+    },
 }
 
 impl Shown {
+    /// The newer head that what was measured speaks for as well, and why.
+    #[must_use]
+    pub fn carried(&self) -> Option<(&CommitSha, &str)> {
+        match self.newer.as_ref()? {
+            Newer { head, fate: NewerFate::Carried { why } } => Some((head, why)),
+            _ => None,
+        }
+    }
+
     /// The last verdict: its own, or the one before it.
     #[must_use]
     pub fn decided(&self) -> Option<(&Asked, &Over)> {
@@ -84,6 +118,25 @@ impl Shown {
             _ => self.before.as_ref().map(|before| (&before.0, &before.1)),
         }
     }
+}
+
+/// A head of a fork that waits for somebody to approve it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The head.
+    pub head: CommitSha,
+    /// Keys and values as they were typed.
+    pub pairs: Vec<(String, String)>,
+    /// Who wants it.
+    pub by: Account,
+    /// The comment that asked.
+    pub comment: u64,
+    /// When.
+    pub at: Ms,
+    /// What came of it: who approved it, or that the head moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
 }
 
 /// A pull request.
@@ -104,6 +157,15 @@ pub struct PullState {
     pub shown: BTreeMap<String, Shown>,
     /// The suite whose run goes on.
     pub active: Option<String>,
+    /// What is measured next by itself, by suite.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub next: BTreeMap<String, Next>,
+    /// What somebody said about pushes, by suite.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub auto: BTreeMap<String, Auto>,
+    /// Heads of forks that somebody who may wants measured and nobody has approved, by suite.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub approvals: BTreeMap<String, Approval>,
     /// The last comments whose commands were handled.
     pub comments: Vec<u64>,
     /// Foreign comments that begin with a marker of ours and that were spoken of.
@@ -127,6 +189,9 @@ impl PullState {
             pushes: Vec::new(),
             shown: BTreeMap::new(),
             active: None,
+            next: BTreeMap::new(),
+            auto: BTreeMap::new(),
+            approvals: BTreeMap::new(),
             comments: Vec::new(),
             foreign: BTreeSet::new(),
         }
@@ -153,6 +218,12 @@ impl PullState {
         serde_json::from_str(text).map_err(broken)
     }
 
+    /// Whether anything was ever asked for here, so that what happens to it matters.
+    #[must_use]
+    pub fn matters(&self) -> bool {
+        !self.shown.is_empty() || self.auto.values().any(|auto| auto.on)
+    }
+
     /// What goes on.
     #[must_use]
     pub fn running(&self) -> Option<&Shown> {
@@ -165,12 +236,15 @@ impl PullState {
         self.shown.values().find(|shown| shown.asked.run == *run)
     }
 
-    /// Why what was measured for `asked` no longer speaks of what would be merged.
+    /// Why what was measured for `shown` no longer speaks of what would be merged.
     #[must_use]
-    pub fn stale(&self, asked: &Asked) -> Option<String> {
-        let seen = self.seen.as_ref()?;
+    pub fn stale(&self, shown: &Shown) -> Option<String> {
+        let (seen, asked) = (self.seen.as_ref()?, &shown.asked);
         if seen.base_ref != asked.base_ref {
             return Some(format!("the base branch is now {}", seen.base_ref));
+        }
+        if shown.carried().is_some_and(|(head, _)| *head == seen.head) {
+            return None;
         }
         let ours = self.pushes.last().is_some_and(|push| push.after == seen.head && push.before == asked.head);
         (seen.head != asked.head).then(|| {

@@ -3,18 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::asked::Asked;
-use super::state::{Over, PullState, Push, Shown, Stage};
-use crate::ids::RunId;
-use crate::ports::forge::{Pull, Reaction};
+use super::push::{Auto, Weighed};
+use super::state::{Approval, Over, PullState, Push, Waits};
+use crate::ids::{CommitSha, RunId};
+use crate::ports::forge::{Account, Pull, Reaction};
 use crate::time::Ms;
-use crate::view::{Earlier, Ending, Verdict};
+use crate::view::{Decision, Ending};
 
 /// Pushes that are remembered.
 const PUSHES: usize = 20;
-/// Comments whose commands are remembered as handled.
-const COMMENTS: usize = 100;
-/// Earlier verdicts that are shown.
-const HISTORY: usize = 10;
 
 /// What happens to a pull request.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,16 +20,33 @@ pub enum Event {
     Observed(Box<Pull>, Ms),
     /// A push was told of.
     Pushed(Push),
+    /// A new head was held against what was measured.
+    Weighed(Box<Weighed>),
+    /// Something that is measured by itself may be due.
+    Due,
+    /// Something stands in the way of what is due: again then.
+    Later(Ms),
     /// Somebody who may asks for a comparison.
     Ask(Box<Asked>),
+    /// Somebody who may wants measured what the last run did not.
+    Retry {
+        /// The suite.
+        suite: String,
+        /// The run that this makes.
+        run: RunId,
+        /// Who.
+        by: Account,
+        /// The comment that asked; `None` for a button.
+        comment: Option<u64>,
+    },
     /// Somebody who may wants the run of a suite stopped.
     Cancel {
         /// The suite.
         suite: String,
         /// Who.
         by: String,
-        /// The comment that asked.
-        comment: u64,
+        /// The comment that asked; `None` for a button.
+        comment: Option<u64>,
     },
     /// Somebody who may agrees to a plan, named by the beginning of its digest or not at all.
     Confirm {
@@ -43,6 +57,45 @@ pub enum Event {
         /// The comment that asked.
         comment: u64,
     },
+    /// Somebody who may says that the head needs no benchmark. What is asked is what would have been measured.
+    Skip {
+        /// What is not measured.
+        asked: Box<Asked>,
+        /// Why.
+        why: String,
+    },
+    /// The plan that waited is put away: no benchmark is needed.
+    Skipped {
+        /// The run.
+        run: RunId,
+        /// Who decided that, and why.
+        decision: Decision,
+    },
+    /// Somebody who may accepts a verdict that is none to like.
+    Accept {
+        /// The suite.
+        suite: String,
+        /// Who decided that, and why.
+        decision: Decision,
+        /// The comment that asked.
+        comment: u64,
+    },
+    /// Somebody who may says whether pushes run a suite again.
+    Auto {
+        /// The suite.
+        suite: String,
+        /// What they say.
+        auto: Auto,
+    },
+    /// Somebody who may wants the head of a fork measured without naming it.
+    NeedsApproval {
+        /// The suite.
+        suite: String,
+        /// What they want.
+        approval: Approval,
+    },
+    /// What a command would lead to is to be found out; nothing starts.
+    Preview(Box<Asked>),
     /// A command was answered and nothing else.
     Answered {
         /// Its comment.
@@ -50,6 +103,8 @@ pub enum Event {
         /// How it is reacted to.
         with: Reaction,
     },
+    /// The app was removed from the repository.
+    Removed,
     /// The run is planned and has a subject of its own.
     Planned(RunId),
     /// It cannot be planned.
@@ -66,7 +121,7 @@ pub enum Event {
         /// The run.
         run: RunId,
         /// What for.
-        why: String,
+        what: Waits,
     },
     /// A run is over.
     RunOver(RunId, Over),
@@ -83,6 +138,25 @@ pub enum What {
         /// The run.
         run: RunId,
     },
+    /// Make a plan and tell of it; nothing starts.
+    Preview {
+        /// What is asked for.
+        asked: Box<Asked>,
+    },
+    /// Hold a new head against what was measured.
+    Weigh {
+        /// The suite.
+        suite: String,
+        /// The head.
+        head: CommitSha,
+        /// When it was seen, which tells one look from another.
+        at: Ms,
+    },
+    /// Begin what is measured by itself.
+    Begin {
+        /// Not before.
+        at: Ms,
+    },
     /// React to a comment.
     React {
         /// The comment.
@@ -96,6 +170,21 @@ pub enum What {
         run: RunId,
         /// Who wants it, or why: `asked by mona`.
         by: String,
+        /// What that makes of it.
+        #[serde(default = "cancelled")]
+        how: Ending,
+    },
+    /// Let a run go no further than its next look.
+    Finish {
+        /// The run.
+        run: RunId,
+    },
+    /// Put a plan away that waits: no benchmark is needed.
+    Skip {
+        /// The run.
+        run: RunId,
+        /// Who decided that, and why.
+        decision: Decision,
     },
     /// Agree to the plan of a run.
     Confirm {
@@ -106,15 +195,33 @@ pub enum What {
     },
 }
 
+fn cancelled() -> Ending {
+    Ending::Cancelled
+}
+
 impl What {
     /// The key: the same thing to do has the same key.
     #[must_use]
     pub fn key(&self) -> String {
         match self {
             Self::Plan { run } => format!("plan:{run}"),
+            Self::Preview { asked } => format!("preview:{}", asked.run),
+            Self::Weigh { suite, head, at } => format!("weigh:{suite}:{head}:{}", at.0),
+            Self::Begin { at } => format!("begin:{}", at.0),
             Self::React { comment, with } => format!("react:{comment}:{}", with.word()),
-            Self::Cancel { run, .. } => format!("cancel:{run}"),
+            Self::Cancel { run, how, .. } => format!("cancel:{run}:{}", how.key()),
+            Self::Finish { run } => format!("finish:{run}"),
+            Self::Skip { run, .. } => format!("skip:{run}"),
             Self::Confirm { run, digest } => format!("confirm:{run}:{}", digest.as_deref().unwrap_or("any")),
+        }
+    }
+
+    /// When it is due.
+    #[must_use]
+    pub fn due(&self, now: Ms) -> Ms {
+        match self {
+            Self::Begin { at } => now.max(*at),
+            _ => now,
         }
     }
 }
@@ -132,12 +239,22 @@ pub enum Said {
     Decided(Box<Asked>, Over),
     /// More rounds were asked for, and there is no comparison to go on with.
     NothingToContinue,
+    /// There is no run whose measurements could be completed.
+    NothingToRetry,
     /// It cannot be planned, and the verdict before it stands.
     NotPlanned(Box<Asked>, Over),
+    /// It is not planned, and nobody asked for it just now: the comment says all there is to say.
+    NotAgain(Box<Asked>, Over),
     /// There is nothing to stop.
     NothingRuns,
     /// There is nothing to agree to.
     NothingWaits,
+    /// There is no verdict to accept.
+    NothingToAccept(String),
+    /// The head has a verdict, which cannot be skipped any more.
+    NotSkipped(Box<Asked>, Over),
+    /// Pushes run it again from now on, or no longer.
+    Auto(String, bool),
     /// A foreign comment begins with our marker.
     Foreign(u64),
 }
@@ -161,66 +278,60 @@ pub fn step(state: &PullState, event: Event, now: Ms) -> Stepped {
     next
 }
 
+/// The comment of a command that is taken once.
+fn comment_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::Confirm { comment, .. } | Event::Accept { comment, .. } | Event::Answered { comment, .. } => Some(*comment),
+        Event::Cancel { comment, .. } | Event::Retry { comment, .. } => *comment,
+        Event::Skip { asked, .. } | Event::Preview(asked) => Some(asked.comment),
+        Event::Auto { auto, .. } => Some(auto.comment),
+        Event::NeedsApproval { approval, .. } => Some(approval.comment),
+        _ => None,
+    }
+}
+
 impl Stepped {
     fn react(&mut self, event: Event, now: Ms) {
-        if let Event::Cancel { comment, .. } | Event::Confirm { comment, .. } | Event::Answered { comment, .. } = &event
-            && !self.is_new(*comment)
-        {
+        if comment_of(&event).is_some_and(|comment| !self.is_new(comment)) {
             return;
         }
         match event {
             Event::Observed(pull, at) => self.observed(*pull, at),
             Event::Pushed(push) => self.pushed(push),
+            Event::Weighed(weighed) => self.weighed(*weighed, now),
+            Event::Due => self.begin_due(now),
+            Event::Later(at) => self.effects.push(What::Begin { at }),
             Event::Ask(asked) => self.asked(*asked),
+            Event::Retry { suite, run, by, comment } => self.retried(&suite, run, by, comment, now),
             Event::Cancel { suite, by, comment } => {
-                self.cancelled(&suite, &format!("asked by {by}"), Some(comment), now);
+                self.cancelled(&suite, &format!("asked by {by}"), comment, now);
             }
             Event::Confirm { suite, digest, comment } => self.confirmed(&suite, digest, comment),
-            Event::Answered { comment, with } => self.effects.push(What::React { comment, with }),
-            Event::Planned(run) => self.planned(&run),
-            Event::NotPlanned { run, how, why } => {
-                let said = why.lines().next().unwrap_or_default().to_owned();
-                let ended = Some((how, Some(why)));
-                let over = Over { verdict: None, ended, said, evidence: None, alive: Vec::new(), at: now };
-                self.over(&run, over, true);
+            Event::Skip { asked, why } => self.skip(*asked, why, now),
+            Event::Skipped { run, decision } => self.skipped(&run, decision),
+            Event::Accept { suite, decision, comment } => self.accepted(&suite, decision, comment),
+            Event::Auto { suite, auto } => self.switched(suite, auto),
+            Event::NeedsApproval { suite, approval } => self.needs_approval(suite, approval),
+            Event::Preview(asked) => {
+                self.effects.push(What::React { comment: asked.comment, with: Reaction::Eyes });
+                self.effects.push(What::Preview { asked });
             }
-            Event::Waits { run, why } => {
-                let planning = |shown: &&mut Shown| shown.asked.run == run && shown.stage == Stage::Planning;
-                if let Some(shown) = self.state.shown.values_mut().find(planning) {
-                    shown.waits = Some(why);
+            Event::Answered { comment, with } => self.effects.push(What::React { comment, with }),
+            Event::Removed => {
+                self.state.next.clear();
+                if let Some(suite) = self.state.active.clone() {
+                    self.cancelled(&suite, "the app was removed", None, now);
                 }
             }
-            Event::RunOver(run, over) => self.over(&run, over, false),
+            Event::Planned(run) => self.planned(&run),
+            Event::NotPlanned { run, how, why } => self.not_planned(&run, how, why, now),
+            Event::Waits { run, what } => self.waits(&run, what),
+            Event::RunOver(run, over) => self.over(&run, over, now),
             Event::Foreign(comment) => {
                 if self.state.foreign.insert(comment) {
                     self.said = Said::Foreign(comment);
                 }
             }
-        }
-    }
-
-    /// Remembers the comment of a command. `false` where it was handled before.
-    fn is_new(&mut self, comment: u64) -> bool {
-        if self.state.comments.contains(&comment) {
-            self.said = Said::Handled;
-            return false;
-        }
-        self.state.comments.push(comment);
-        let surplus = self.state.comments.len().saturating_sub(COMMENTS);
-        self.state.comments.drain(..surplus);
-        true
-    }
-
-    fn observed(&mut self, pull: Pull, at: Ms) {
-        // Two looks may come back in the other order.
-        if at < self.state.seen_at {
-            return;
-        }
-        let closed = !pull.open && !pull.merged;
-        self.state.id.clone_from(&pull.id);
-        (self.state.seen, self.state.seen_at) = (Some(pull), at);
-        if closed && let Some(suite) = self.state.active.clone() {
-            self.cancelled(&suite, "the pull request was closed", None, at);
         }
     }
 
@@ -232,125 +343,5 @@ impl Stepped {
         self.state.pushes.sort_by(|one, other| (one.at, one.after.as_str()).cmp(&(other.at, other.after.as_str())));
         let surplus = self.state.pushes.len().saturating_sub(PUSHES);
         self.state.pushes.drain(..surplus);
-    }
-
-    fn asked(&mut self, mut asked: Asked) {
-        if !self.is_new(asked.comment) {
-            return;
-        }
-        let comment = asked.comment;
-        let react = |with| What::React { comment, with };
-        if let Some(running) = self.state.running() {
-            self.said = Said::Running(Box::new(running.asked.clone()));
-            self.effects.push(react(Reaction::Confused));
-            return;
-        }
-        let before = self.state.shown.get(&asked.suite);
-        let decided = before.and_then(Shown::decided);
-        if asked.more_rounds() {
-            if decided.is_none_or(|(earlier, _)| earlier.head != asked.head) {
-                self.said = Said::NothingToContinue;
-                self.effects.push(react(Reaction::Confused));
-                return;
-            }
-            asked.continues = decided.map(|(earlier, _)| earlier.run.clone());
-        } else if let Some((earlier, over)) = decided
-            && over.verdict != Some(Verdict::Inconclusive)
-            && (&earlier.head, &earlier.base_ref, &earlier.pairs) == (&asked.head, &asked.base_ref, &asked.pairs)
-        {
-            self.said = Said::Decided(Box::new(earlier.clone()), over.clone());
-            self.effects.push(react(Reaction::Eyes));
-            return;
-        }
-        let mut history = before.map(|shown| shown.history.clone()).unwrap_or_default();
-        let last = decided.map(|(asked, over)| (asked.clone(), over.clone()));
-        if let Some((asked, over)) = &last
-            && before.is_some_and(|shown| shown.asked.run == asked.run)
-        {
-            history.insert(0, earlier(asked, over));
-            history.truncate(HISTORY);
-        }
-        let before = last.map(Box::new);
-        self.effects.push(react(Reaction::Eyes));
-        self.effects.push(What::Plan { run: asked.run.clone() });
-        self.state.active = Some(asked.suite.clone());
-        self.state
-            .shown
-            .insert(asked.suite.clone(), Shown { asked, stage: Stage::Planning, history, before, waits: None });
-    }
-
-    /// `why` is the rest of a sentence that begins with "cancelled".
-    fn cancelled(&mut self, suite: &str, why: &str, comment: Option<u64>, now: Ms) {
-        let running = self.state.running().filter(|shown| shown.asked.suite == suite);
-        let react = |with| comment.map(|comment| What::React { comment, with });
-        let Some(shown) = running else {
-            self.said = Said::NothingRuns;
-            self.effects.extend(react(Reaction::Confused));
-            return;
-        };
-        let run = shown.asked.run.clone();
-        self.effects.extend(react(Reaction::Eyes));
-        if shown.stage == Stage::Planning {
-            // Nothing was started: it is over at once, and a plan that is still being made is dropped.
-            let ended = Some((Ending::Cancelled, Some(why.to_owned())));
-            let said = "cancelled".to_owned();
-            let over = Over { verdict: None, ended, said, evidence: None, alive: Vec::new(), at: now };
-            self.over(&run, over, true);
-        } else {
-            self.effects.push(What::Cancel { run, by: why.to_owned() });
-        }
-    }
-
-    fn confirmed(&mut self, suite: &str, digest: Option<String>, comment: u64) {
-        let running = self.state.running().filter(|shown| shown.asked.suite == suite && shown.stage == Stage::Running);
-        let run = running.map(|shown| shown.asked.run.clone());
-        let with = if run.is_some() { Reaction::Eyes } else { Reaction::Confused };
-        self.effects.push(What::React { comment, with });
-        match run {
-            Some(run) => self.effects.push(What::Confirm { run, digest }),
-            None => self.said = Said::NothingWaits,
-        }
-    }
-
-    fn planned(&mut self, run: &RunId) {
-        let Some(shown) = self.state.shown.values_mut().find(|shown| shown.asked.run == *run) else { return };
-        if shown.stage == Stage::Planning {
-            (shown.stage, shown.waits) = (Stage::Running, None);
-            self.effects.push(What::React { comment: shown.asked.comment, with: Reaction::Rocket });
-        }
-    }
-
-    /// `planning` is whether it ends before it has a subject of its own.
-    fn over(&mut self, run: &RunId, over: Over, planning: bool) {
-        let Some(shown) = self.state.shown.values_mut().find(|shown| shown.asked.run == *run) else { return };
-        if matches!(shown.stage, Stage::Over(_)) || (shown.stage == Stage::Planning) != planning {
-            return;
-        }
-        if self.state.active.as_ref() == Some(&shown.asked.suite) {
-            self.state.active = None;
-        }
-        shown.waits = None;
-        match shown.before.take_if(|_| planning) {
-            // Nothing was measured: what was known before is still what is known.
-            Some(before) => {
-                let asked = std::mem::replace(&mut shown.asked, before.0);
-                self.said = Said::NotPlanned(Box::new(asked), over);
-                if shown.history.first().is_some_and(|first| first.head == shown.asked.head.as_str()) {
-                    shown.history.remove(0);
-                }
-                shown.stage = Stage::Over(before.1);
-            }
-            None => shown.stage = Stage::Over(over),
-        }
-    }
-}
-
-fn earlier(asked: &Asked, over: &Over) -> Earlier {
-    Earlier {
-        head: asked.head.to_string(),
-        verdict: over.verdict.unwrap_or(Verdict::Inconclusive),
-        said: Some(over.said.clone()).filter(|said| !said.is_empty()),
-        at: Some(crate::time::utc(over.at)),
-        url: None,
     }
 }

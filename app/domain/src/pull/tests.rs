@@ -47,6 +47,8 @@ fn asked(n: u32, head: u8) -> Asked {
         comment: u64::from(n),
         at: Ms(1),
         continues: None,
+        retries: None,
+        cause: Cause::Command,
     }
 }
 
@@ -133,7 +135,7 @@ fn what_is_not_planned_takes_no_verdict_away() {
     let regression = take(events.clone()).state;
     events.push(ask(2, "nonsense"));
     let refusal = Event::NotPlanned { run: run(2), how: Ending::Refused, why: "no such preset".to_owned() };
-    let cancel = Event::Cancel { suite: "demo".to_owned(), by: "mona".to_owned(), comment: 9 };
+    let cancel = Event::Cancel { suite: "demo".to_owned(), by: "mona".to_owned(), comment: Some(9) };
     for end in [refusal, cancel] {
         let mut events = events.clone();
         events.push(end);
@@ -156,7 +158,7 @@ fn what_is_not_planned_takes_no_verdict_away() {
 
 #[test]
 fn cancelling_at_every_stage() {
-    let cancel = |comment| Event::Cancel { suite: "demo".to_owned(), by: "mona".to_owned(), comment };
+    let cancel = |comment| Event::Cancel { suite: "demo".to_owned(), by: "mona".to_owned(), comment: Some(comment) };
     assert_eq!(take([cancel(9)]).said, Said::NothingRuns);
     let planning = take([Event::Ask(Box::new(asked(1, 2))), cancel(9)]);
     let Stage::Over(over) = &planning.state.shown["demo"].stage else { panic!("{:?}", planning.state) };
@@ -165,11 +167,12 @@ fn cancelling_at_every_stage() {
     let late = step(&planning.state, Event::Planned(run(1)), Ms(11));
     assert_eq!((late.effects, &late.state), (vec![], &planning.state));
     let running = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), cancel(9)]);
-    assert!(running.effects.contains(&What::Cancel { run: run(1), by: "asked by mona".to_owned() }));
+    assert!(running.effects.contains(&What::Cancel { run: run(1), by: "asked by mona".to_owned(), how: Ending::Cancelled }));
     assert_eq!(running.state.active.as_deref(), Some("demo"));
     let closed = Event::Observed(Box::new(Pull { open: false, ..pull(2) }), Ms(20));
     let closed = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), closed]);
-    assert_eq!(closed.effects, [What::Cancel { run: run(1), by: "the pull request was closed".to_owned() }]);
+    let why = "the pull request was closed".to_owned();
+    assert_eq!(closed.effects, [What::Cancel { run: run(1), by: why, how: Ending::Cancelled }]);
     let merged = Event::Observed(Box::new(Pull { open: false, merged: true, ..pull(2) }), Ms(20));
     let merged = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), merged]);
     assert_eq!((merged.effects, merged.state.active.as_deref()), (vec![], Some("demo")));
@@ -178,10 +181,11 @@ fn cancelling_at_every_stage() {
 #[test]
 fn a_verdict_is_stale_when_something_else_would_be_merged() {
     let state = |seen: Pull| take([Event::Observed(Box::new(seen), Ms(1)), Event::Ask(Box::new(asked(1, 2)))]).state;
-    assert_eq!(state(pull(2)).stale(&asked(1, 2)), None);
-    let moved = state(pull(3)).stale(&asked(1, 2)).unwrap();
+    let stale = |state: PullState| state.stale(&state.shown["demo"]);
+    assert_eq!(stale(state(pull(2))), None);
+    let moved = stale(state(pull(3))).unwrap();
     assert_eq!(moved, "the head is now 3333333; 2222222 was measured");
-    let retargeted = state(Pull { base_ref: "next".to_owned(), ..pull(2) }).stale(&asked(1, 2)).unwrap();
+    let retargeted = stale(state(Pull { base_ref: "next".to_owned(), ..pull(2) })).unwrap();
     assert_eq!(retargeted, "the base branch is now next");
 }
 
@@ -235,7 +239,7 @@ fn events() -> impl Strategy<Value = Event> {
             Event::Pushed(Push { before: sha(before), after: sha(after), at: Ms(at) })
         }),
         (1u32..6, 1u8..4).prop_map(|(n, head)| Event::Ask(Box::new(asked(n, head)))),
-        comment.clone().prop_map(|comment| Event::Cancel { suite: "demo".into(), by: "mona".into(), comment }),
+        comment.clone().prop_map(|comment| Event::Cancel { suite: "demo".into(), by: "mona".into(), comment: Some(comment) }),
         comment.prop_map(|comment| Event::Confirm { suite: "demo".into(), digest: None, comment }),
         (1u32..6).prop_map(|n| Event::Planned(run(n))),
         (1u32..6).prop_map(|n| Event::NotPlanned { run: run(n), how: Ending::Refused, why: "no".into() }),

@@ -6,7 +6,7 @@ use domain::ports::desk::{RunRow, Settle, Settled};
 use domain::ports::forge::{PullId, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject, Write};
 use domain::pull::{Asked, Event, PullState, Said, Stage, What, step};
-use domain::time::Ms;
+use domain::time::{MINUTE, Ms};
 use domain::view::Answer;
 
 use super::saying::{REPLY, Saying, reply_target};
@@ -15,6 +15,8 @@ use crate::engine::{Engine, EngineError};
 
 /// How often a transaction is tried again that somebody was faster than.
 const TRIES: usize = 100;
+/// Until what is begun by itself is tried again that another run stood in the way of, milliseconds.
+const IN_THE_WAY: u64 = MINUTE;
 
 /// What came of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +42,7 @@ fn row(asked: &Asked) -> RunRow {
         repo: asked.pull.repo.id,
         number: asked.pull.number,
         suite: asked.suite.clone(),
-        request: format!("comment:{}:{}", asked.pull.repo.id, asked.comment),
+        request: asked.key(),
         head: asked.head.to_string(),
         ledger: None,
         active: true,
@@ -54,7 +56,7 @@ fn row(asked: &Asked) -> RunRow {
 /// The word for how a run ended, for its row; `None` while it goes on.
 fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
     let unplanned = applied.said.iter().find_map(|said| match said {
-        Said::NotPlanned(asked, over) if asked.run == *run => Some(over),
+        Said::NotPlanned(asked, over) | Said::NotAgain(asked, over) if asked.run == *run => Some(over),
         _ => None,
     });
     let shown = applied.state.of_run(run).and_then(|shown| match &shown.stage {
@@ -117,7 +119,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             for said in &applied.said {
                 let link = match said {
                     // Until the comment of the run is there, the one that asked for it is.
-                    Said::Running(asked) | Said::Decided(asked, _) | Said::NotPlanned(asked, _) => {
+                    Said::Running(asked)
+                    | Said::Decided(asked, _)
+                    | Said::NotPlanned(asked, _)
+                    | Said::NotSkipped(asked, _) => {
                         let link = self.link(id, &asked.suite).await?;
                         Some(link.unwrap_or_else(|| self.address(id, asked.comment)))
                     }
@@ -128,7 +133,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             let changed = applied.state != before || !effects.is_empty() || !finished.is_empty();
             if changed {
-                let effects = effects.iter().map(|what| stored(what).map(|(key, body)| (key, body, now)));
+                let effects = effects.iter().map(|what| stored(what).map(|(key, body)| (key, body, what.due(now))));
                 settle.writes.push(Write {
                     subject: key.clone(),
                     version: subject.version,
@@ -143,7 +148,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             match self.desk().settle(settle).await? {
                 Settled::Done => return Ok(Some(applied)),
-                Settled::Busy => refuse(&mut events),
+                Settled::Busy => refuse(&mut events, now),
                 Settled::Outdated | Settled::LookTaken => {
                     if let Some((guid, version, _)) = &with.delivery
                         && !self.desk().is_open(guid, *version).await?
@@ -213,11 +218,18 @@ fn steps(before: &PullState, events: &[Event], now: Ms) -> (Applied, Vec<What>) 
 }
 
 /// The store knows of a run that the state does not: nothing is started.
-fn refuse(events: &mut [Event]) {
+fn refuse(events: &mut [Event], now: Ms) {
     for event in events {
-        if let Event::Ask(asked) = event {
-            tracing::warn!(pull = asked.pull.key(), comment = asked.comment, "a run is in the way of this one");
-            *event = Event::Answered { comment: asked.comment, with: Reaction::Confused };
-        }
+        let comment = match event {
+            Event::Ask(asked) => Some(asked.comment),
+            Event::Retry { comment, .. } => *comment,
+            Event::Due => None,
+            _ => continue,
+        };
+        tracing::warn!(comment, "a run is in the way of this one");
+        *event = match comment {
+            Some(comment) => Event::Answered { comment, with: Reaction::Confused },
+            None => Event::Later(now.plus(IN_THE_WAY)),
+        };
     }
 }

@@ -86,7 +86,7 @@ fn next_look(run: &Run) -> Option<String> {
 fn stopping(stop: &Stop) -> String {
     match stop {
         Stop::Blocked { reason } => reason.code().to_owned(),
-        Stop::Cancelled { by } => by.clone(),
+        Stop::Cancelled { by, .. } => by.clone(),
         Stop::Failed { text } => text.clone(),
     }
 }

@@ -210,7 +210,7 @@ fn cancelled_at_every_point() {
     bench.accept(&control);
     bench.kinds();
     bench.send(&cancel);
-    assert_eq!((bench.stopping(), bench.kinds().as_str()), (Stop::Cancelled { by: "octocat".to_owned() }, "terminate"));
+    assert_eq!((bench.stopping(), bench.kinds().as_str()), (Stop::Cancelled { by: "octocat".to_owned(), how: Ending::Cancelled }, "terminate"));
     bench.send(&cancel);
     bench.poll(&control, super::stopped());
     assert_eq!((ended(&bench), bench.kinds().as_str()), (Ending::Cancelled, "note seal"));
@@ -339,4 +339,39 @@ fn a_newer_state_is_refused() {
     assert_eq!(Run::from_json(&newer), Err(StateError::Newer { found: 2 }));
     assert!(matches!(Run::from_json("{"), Err(StateError::Broken(_))));
     assert!(matches!(Run::from_json(&text.replace("queued", "resting")), Err(StateError::Broken(_))));
+}
+
+#[test]
+fn what_is_needless_ends_as_such() {
+    let mut bench = Bench::new(RoundMode::Together, &["head"], &[1]);
+    let (control, head) = (bench.place("control"), bench.place("head"));
+    bench.accept(&control);
+    bench.accept(&head);
+    bench.send(&Event::End { how: Ending::Superseded, by: "by a newer commit".to_owned() });
+    bench.poll(&control, super::stopped());
+    bench.poll(&head, super::stopped());
+    assert_eq!(ended(&bench), Ending::Superseded);
+}
+
+#[test]
+fn finishing_makes_the_next_look_the_last() {
+    let mut bench = Bench::new(RoundMode::Together, &["head"], &[2, 3, 5]);
+    bench.send(&Event::Finish);
+    for _ in 0..2 {
+        bench.good_round();
+        bench.clean();
+    }
+    bench.judge(FIRST, &[Reason::Undecided]);
+    assert_eq!(bench.done(), [Reason::Undecided]);
+    // Said while a look is being taken, that one is the last.
+    let mut bench = Bench::new(RoundMode::Together, &["head"], &[1, 3]);
+    bench.good_round();
+    bench.clean();
+    bench.send(&Event::Finish);
+    bench.judge(FIRST, &[Reason::Undecided]);
+    assert_eq!(bench.done(), [Reason::Undecided]);
+    // Nothing was started: there is nothing to finish.
+    let mut bench = Bench::queued();
+    bench.send(&Event::Finish);
+    assert!(!bench.run.finishing);
 }
