@@ -41,6 +41,9 @@ pub struct View {
     pub state: State,
     /// A human decision about the verdict.
     pub decision: Option<Decision>,
+    /// What the service says about this comparison, a paragraph each: what it does with a newer commit, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Vec<Span>>,
     /// The workload, one fact each, such as `stages exact..fuzzy`.
     pub workload: Vec<String>,
     /// The control arm.
@@ -92,6 +95,7 @@ impl View {
             surface: Surface::default(),
             state,
             decision: None,
+            remarks: Vec::new(),
             workload: Vec::new(),
             control: Control::default(),
             treatments: Vec::new(),

@@ -4,7 +4,8 @@
 //! `pulls` performs the effects of pull requests, `herald` says of everything that changed what its comment and check should
 //! read, and `outbox` makes the forge say so. All of it is level-triggered: what is written down is compared with what
 //! was done, so that a crash between two steps loses nothing and repeats nothing that shows. [`answers`] are the replies,
-//! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge.
+//! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge,
+//! [`remarks`] what the comment says about newer commits and decisions.
 
 pub mod answers;
 pub mod apply;
@@ -12,6 +13,7 @@ mod herald;
 mod outbox;
 mod pulls;
 mod put_off;
+pub mod remarks;
 pub mod saying;
 pub mod status;
 pub mod views;

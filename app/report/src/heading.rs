@@ -28,18 +28,15 @@ impl Teller<'_> {
     pub(crate) fn heading(&self, signed: bool) -> Said {
         let (sign, text) = self.heading_parts()?;
         let mut out = if signed { format!("{sign} {text}") } else { text };
-        match &self.view.decision {
-            Some(decision) => {
-                let key = match decision.what {
-                    domain::view::Decided::Accepted => "heading.accepted",
-                    domain::view::Decided::Skipped => "heading.skipped",
-                };
-                out = format!("{out} · {}", self.words.get(key)?);
-            }
-            None if matches!(self.view.state, State::Stale { .. }) => {
-                out = format!("{out} · {}", self.words.get("heading.stale")?);
-            }
-            None => {}
+        let skipped = matches!(self.view.state, State::Ended { how: Ending::Skipped, .. });
+        let decided = self.view.decision.as_ref().map(|decision| match decision.what {
+            domain::view::Decided::Accepted => "heading.accepted",
+            domain::view::Decided::Skipped => "heading.skipped",
+        });
+        let stale = matches!(self.view.state, State::Stale { .. }).then_some("heading.stale");
+        // A run that was skipped says so already.
+        for key in decided.filter(|key| !(skipped && *key == "heading.skipped")).into_iter().chain(stale) {
+            out = format!("{out} · {}", self.words.get(key)?);
         }
         Ok(out)
     }
@@ -49,6 +46,10 @@ impl Teller<'_> {
         match &self.view.state {
             State::Queued { .. } => waiting("heading.queued"),
             State::Planning => waiting("heading.planning"),
+            State::AwaitingChecks { .. } => waiting("heading.checks"),
+            State::AwaitingConfirmation { skip, .. } if !skip.is_empty() => {
+                Ok(("⏸️", self.words.get("heading.skip_proposed")?))
+            }
             State::AwaitingConfirmation { .. } => Ok(("⏸️", self.words.get("heading.awaiting")?)),
             State::Measuring { round, of, .. } => {
                 Ok(("⏳", self.words.say("heading.measuring", &json!({ "round": round, "of": of }))?))

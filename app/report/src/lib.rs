@@ -6,7 +6,7 @@
 //! [`progress`] how far a run has come, [`points`] the rows that decide, [`interpretation`] what the numbers mean,
 //! [`facts`] what stands beside them, [`details`] what is folded away; [`rows`] and [`figures`] make the table. [`page`]
 //! puts them together and [`budget`] makes them fit. [`escape`] disarms foreign text, [`numbers`] writes numbers,
-//! [`marker`] finds a comment again, [`needed`] says how many rounds would decide.
+//! [`marker`] finds a comment again, [`spans`] writes the lines of answers and remarks, [`needed`] says how many rounds would decide.
 
 mod budget;
 mod details;
@@ -25,6 +25,7 @@ mod progress;
 mod renderer;
 mod rows;
 mod sentences;
+mod spans;
 mod teller;
 mod words;
 

@@ -1,6 +1,6 @@
 //! How far a run has come, in a sentence.
 
-use domain::view::{Ending, State};
+use domain::view::{Decided, Ending, State};
 use serde_json::{Value, json};
 
 use crate::numbers;
@@ -27,18 +27,30 @@ impl Teller<'_> {
             }
             State::Queued { .. } => self.words.get("state.queued")?,
             State::Planning => self.words.get("state.planning")?,
-            State::AwaitingConfirmation { why, plan, cpu_hours, until } => {
+            State::AwaitingConfirmation { why, plan, cpu_hours, until, skip } => {
                 let cost = match cpu_hours {
                     Some(hours) => self.clause("state.cost", &json!({ "time": numbers::seconds(hours * 3600.0) }))?,
                     None => String::new(),
                 };
                 let plan = plan.as_ref().map(|p| format!(" {}", crate::escape::line(p, 24))).unwrap_or_default();
-                let command = self.dialect.code(&format!("/ab-test {} confirm{plan}", self.view.suite), 100);
+                let command = |rest: &str| {
+                    let line = format!("/ab-test {} {rest}", self.view.suite);
+                    self.dialect.code(&line, 100).replace('\u{200B}', "")
+                };
+                let key = if skip.is_empty() { "state.awaiting" } else { "state.skip_proposed" };
+                let reasons = skip.iter().map(|reason| self.dialect.prose(reason, 120)).collect();
                 let values = json!({
                     "why": prose(why, "state.why")?, "cost": cost, "until": prose(until, "state.until")?,
-                    "command": command.replace('\u{200B}', ""),
+                    "command": command(&format!("confirm{plan}")), "skip": command("skip <reason>"),
+                    "reasons": self.all_of(reasons, 8)?,
                 });
-                self.here("state.awaiting", &values)?
+                self.here(key, &values)?
+            }
+            State::AwaitingChecks { pending, until } => {
+                let checks = pending.iter().map(|name| self.name(name)).collect();
+                let until = prose(until, "state.checks_until")?;
+                let key = if pending.is_empty() { "state.checks_unknown" } else { "state.checks" };
+                self.words.say(key, &json!({ "checks": self.few(checks, 12)?, "until": until }))?
             }
             State::Measuring { round, of, next_look } => {
                 let look = match next_look {
@@ -62,7 +74,10 @@ impl Teller<'_> {
                 self.words.say("state.stopping", &values)?
             }
             State::Ended { how, why, alive } => {
-                let by = match why {
+                // Who skipped it and why stands in the sentence before this one.
+                let decided = self.view.decision.as_ref().is_some_and(|decision| decision.what == Decided::Skipped);
+                let why = why.as_ref().filter(|_| !(decided && *how == Ending::Skipped)).cloned();
+                let by = match &why {
                     Some(by) => format!(" ({})", self.reason(by)),
                     None => String::new(),
                 };
@@ -71,7 +86,7 @@ impl Teller<'_> {
                     n => self.clause("ended.rounds", &json!({ "rounds": self.counted("rounds_there", n)? }))?,
                 };
                 let values = json!({
-                    "why": prose(why, "state.why")?, "by": by, "alive": self.alive(alive)?, "rounds": rounds,
+                    "why": prose(&why, "state.why")?, "by": by, "alive": self.alive(alive)?, "rounds": rounds,
                 });
                 let text = self.here(&format!("ended.{}.sentence", how.key()), &values)?;
                 match (how, self.troubles()?) {
@@ -83,6 +98,19 @@ impl Teller<'_> {
             State::Done => return Ok(None),
         };
         Ok(Some(text.trim().to_owned()))
+    }
+
+    /// `a, b and c`.
+    fn all_of(&self, mut texts: Vec<String>, most: usize) -> Said {
+        if texts.len() > most.min(self.limits.list) {
+            return self.few(texts, most);
+        }
+        match texts.pop() {
+            Some(last) if !texts.is_empty() => {
+                self.words.say("list.and", &json!({ "list": texts.join(", "), "last": last }))
+            }
+            last => Ok(last.unwrap_or_default()),
+        }
     }
 
     /// A sentence that follows another one.

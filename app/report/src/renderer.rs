@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use domain::view::{Answer, Block, Span, View};
+use domain::view::{Answer, Block, View};
 use handlebars::Handlebars;
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ use crate::dialect::Dialect;
 use crate::marker;
 use crate::page::Page;
 use crate::rows::{Line, Row, collect};
+use crate::spans::spans;
 use crate::teller::Teller;
 use crate::words::{self, Words};
 
@@ -141,7 +142,7 @@ impl Renderer {
         Ok(Rendered { body })
     }
 
-    /// The one further comment: help, refusal, status, plan.
+    /// The one further comment: help, refusal, status, plan, explanation.
     ///
     /// # Errors
     /// Templates of a folder that do not fit.
@@ -223,34 +224,11 @@ impl Renderer {
         Ok(json!({
             "marker": marker::REPLY,
             "kind": self.words.get(&format!("answer.{}", answer.kind.key()))?,
-            "title": spans(&answer.title, limits, false),
+            "title": spans(&answer.title, Dialect::Markdown, limits, false),
             "blocks": blocks,
             "left_out": left,
         }))
     }
-}
-
-/// A line of spans as Markdown.
-fn spans(line: &[Span], limits: Limits, cell: bool) -> String {
-    let cap = limits.name * 6;
-    let code = |text: &str| {
-        let code = if cell { Dialect::Markdown.cell(text, cap) } else { Dialect::Markdown.code(text, cap) };
-        // In a code span a command is only text; without this it could not be copied.
-        code.replace("/\u{200B}ab-test", "/ab-test")
-    };
-    let most = limits.list.saturating_mul(4);
-    line.iter()
-        .take(most)
-        .map(|span| match span {
-            Span::Words(text) => {
-                let spaced = |edge: bool| if edge { " " } else { "" };
-                let (front, back) = (text.starts_with(' '), text.ends_with(' ') && text.trim() != "");
-                format!("{}{}{}", spaced(front), Dialect::Markdown.prose(text, cap), spaced(back))
-            }
-            Span::Code(text) => code(text),
-            Span::Link { text, url } => Dialect::Markdown.link(&code(text), Some(url)),
-        })
-        .collect()
 }
 
 /// The fullest text that is not too long.
@@ -276,18 +254,22 @@ fn fitting(make: impl Fn(Limits) -> Result<String, RenderError>) -> Result<Strin
 /// A part of an answer as Markdown, with the number of lines left out.
 fn written(block: &Block, limits: Limits, most: usize) -> (String, usize) {
     match block {
-        Block::Paragraph(line) => (spans(line, limits, false), 0),
+        Block::Paragraph(line) => (spans(line, Dialect::Markdown, limits, false), 0),
         Block::List(lines) => {
-            let shown: Vec<String> =
-                lines.iter().take(most).map(|line| format!("- {}", spans(line, limits, false))).collect();
+            let shown: Vec<String> = lines
+                .iter()
+                .take(most)
+                .map(|line| format!("- {}", spans(line, Dialect::Markdown, limits, false)))
+                .collect();
             (shown.join("\n"), lines.len().saturating_sub(most))
         }
         Block::Table { head, rows } => {
             let titles: Vec<String> = head.iter().map(|t| Dialect::Markdown.prose(t, 80)).collect();
             let mut lines = vec![format!("| {} |", titles.join(" | ")), format!("|{}", "---|".repeat(head.len()))];
             for row in rows.iter().take(most) {
-                let cells: Vec<String> =
-                    (0..head.len()).map(|i| row.get(i).map_or_else(String::new, |c| spans(c, limits, true))).collect();
+                let cells: Vec<String> = (0..head.len())
+                    .map(|i| row.get(i).map_or_else(String::new, |c| spans(c, Dialect::Markdown, limits, true)))
+                    .collect();
                 lines.push(format!("| {} |", cells.join(" | ")));
             }
             (lines.join("\n"), rows.len().saturating_sub(most))

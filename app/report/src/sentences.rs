@@ -7,6 +7,7 @@ use crate::needed::{self, Promise, Rule};
 use crate::numbers;
 use crate::renderer::RenderError;
 use crate::rows::Row;
+use crate::spans::spans;
 use crate::teller::Teller;
 
 type Said = Result<String, RenderError>;
@@ -27,6 +28,22 @@ impl Teller<'_> {
             )?);
         }
         out.extend(self.state_sentence()?);
+        let remarks =
+            self.view.remarks.iter().take(self.limits.list).map(|r| spans(r, self.dialect, self.limits, false));
+        // How far it is comes first where it goes on, the verdict where there is one.
+        if self.view.state.is_decided() {
+            out.extend(self.judged_sentences()?);
+            out.extend(remarks);
+        } else {
+            out.extend(remarks);
+            out.extend(self.judged_sentences()?);
+        }
+        Ok(out)
+    }
+
+    /// The numbers of the headline, and what follows from them where that is decided.
+    fn judged_sentences(&self) -> Result<Vec<String>, RenderError> {
+        let mut out = Vec::new();
         let Some((treatment, judgement)) = self.view.head().and_then(|t| Some((t, t.judgement.as_ref()?))) else {
             return Ok(out);
         };

@@ -1,4 +1,4 @@
-//! The one further comment: help, refusal, status, plan.
+//! The one further comment: help, refusal, status, plan, explanation.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,13 @@ pub enum Kind {
     Status,
     /// What would be done.
     Plan,
+    /// How a number came to be.
+    Explain,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Help, Self::Refusal, Self::Status, Self::Plan];
+    pub const ALL: [Self; 5] = [Self::Help, Self::Refusal, Self::Status, Self::Plan, Self::Explain];
 
     /// The key of its words.
     #[must_use]
@@ -28,6 +30,7 @@ impl Kind {
             Self::Refusal => "refusal",
             Self::Status => "status",
             Self::Plan => "plan",
+            Self::Explain => "explain",
         }
     }
 }

@@ -38,6 +38,17 @@ pub enum State {
         cpu_hours: Option<f64>,
         /// When the plan expires.
         until: Option<String>,
+        /// Why no benchmark seems to be needed, such as `documentation`; empty where nobody proposes to skip it. Parts
+        /// of a sentence: all that changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        skip: Vec<String>,
+    },
+    /// Checks of the head must be green first.
+    AwaitingChecks {
+        /// Names of those that are not green yet.
+        pending: Vec<String>,
+        /// Until when it waits at most.
+        until: Option<String>,
     },
     /// Jobs are running.
     Measuring {

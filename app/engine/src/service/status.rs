@@ -84,6 +84,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             State::Queued { .. } if ahead == 0 => "next in the queue".to_owned(),
             State::Queued { .. } => format!("in the queue, {ahead} before it"),
             State::Planning => "being planned".to_owned(),
+            State::AwaitingChecks { pending, until } => {
+                let until = until.map_or_else(String::new, |at| format!(", at most until {at}"));
+                format!("waits for {}{until}", pending.join(", "))
+            }
             State::AwaitingConfirmation { until, .. } => {
                 format!("waits for a confirmation until {}", until.unwrap_or_default())
             }

@@ -35,6 +35,7 @@ pub fn state_of(run: &Run, ahead: Option<u64>) -> State {
             plan: plan.as_str().get(..SHOWN).map(str::to_owned),
             cpu_hours: None,
             until: Some(utc(*until)),
+            skip: Vec::new(),
         },
         At::Measuring { .. } | At::Judging { .. } => measuring(run),
         At::Stopping { stop, .. } => State::Stopping { why: Some(stopping(stop)), alive: live(run) },

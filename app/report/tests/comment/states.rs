@@ -25,7 +25,20 @@ pub(crate) fn states() -> Vec<State> {
             plan: Some(text("3fa9c1")),
             cpu_hours: Some(182.8),
             until: Some(text("2026-12-06 11:00 UTC")),
+            skip: Vec::new(),
         },
+        State::AwaitingConfirmation {
+            why: None,
+            plan: Some(text("3fa9c1")),
+            cpu_hours: None,
+            until: Some(text("2026-12-06 11:00 UTC")),
+            skip: vec![text("documentation"), text("tests of @team")],
+        },
+        State::AwaitingChecks {
+            pending: vec![text("lint"), text("unit | #12")],
+            until: Some(text("2026-11-29 17:00 UTC")),
+        },
+        State::AwaitingChecks { pending: Vec::new(), until: None },
         State::Measuring { round: 2, of: 5, next_look: Some(text("2026-11-29 14:30 UTC")) },
         State::Measuring { round: 2, of: 5, next_look: None },
         State::Collecting { unavailable: None, again: None },
@@ -105,6 +118,41 @@ fn decisions_stand_beside_the_verdict() {
     assert!(body.contains("Accepted by `octocat` 2026-11-29: needed for #\u{200B}12, see @\u{200B}team"));
     view.decision.as_mut().unwrap().at = None;
     assert!(comment(&view).contains("Accepted by `octocat`: needed"));
+}
+
+#[test]
+fn remarks_stand_in_every_text_and_are_only_text() {
+    let remark = |what: &str| {
+        vec![
+            Span::Words(text("the head is ")),
+            Span::Code(text("a2b3c4d")),
+            Span::Words(format!(" now, {what} by @team, see #12: ")),
+            Span::Code(text("/ab-test zephyr")),
+        ]
+    };
+    let mut all = String::new();
+    for state in [State::Measuring { round: 2, of: 5, next_look: None }, State::Done] {
+        let mut view = View { state, ..vector("v01_aa_n3") };
+        view.remarks = vec![remark("pushed"), remark("</details> | <b>")];
+        let check = renderer().check(&view).unwrap();
+        for body in [comment(&view), check.summary, renderer().text(&view).unwrap()] {
+            writeln!(all, "====\n{}\n", body.split("\nWorkload: ").next().unwrap()).unwrap();
+        }
+        assert!(!check.title.contains("a2b3c4d"));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn who_skipped_it_is_said_once() {
+    let state = State::Ended { how: Ending::Skipped, why: Some(text("docs only")), alive: Vec::new() };
+    let mut view = View::new("zephyr", "Zephyr A/B test", state);
+    assert!(comment(&view).contains("No benchmark was run for this change (docs only)."));
+    let (by, why) = (text("octocat"), text("docs only"));
+    view.decision = Some(Decision { what: Decided::Skipped, by, why, at: None });
+    let body = comment(&view);
+    assert_eq!(body.matches("docs only").count(), 1, "{body}");
+    assert!(body.contains("Skipped by `octocat`: docs only") && body.contains("No benchmark was run for this change."));
 }
 
 #[test]
