@@ -12,6 +12,7 @@ pub mod apply;
 mod herald;
 mod outbox;
 mod pulls;
+pub mod pushes;
 mod put_off;
 pub mod remarks;
 pub mod saying;

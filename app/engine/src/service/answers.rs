@@ -29,7 +29,7 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
         None => words(text),
     };
     Some(match said {
-        Said::Nothing | Said::Handled => return None,
+        Said::Nothing | Said::Handled | Said::NotAgain(..) => return None,
         Said::Running(asked) => {
             let by = format!(", asked for by {} at {}, of ", asked.by.login, utc(asked.at));
             refusal(
@@ -66,6 +66,26 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
                 vec![vec![there("The verdict"), words(" before it stands.")]],
             )
         }
+        Said::NothingToRetry => refusal(
+            vec![words("there is no run here whose measurements could be completed")],
+            vec![vec![
+                code("retry"),
+                words(" goes on with a run that was cancelled or failed, or that decided nothing because of the machines."),
+            ]],
+        ),
+        Said::NothingToAccept(suite) => refusal(
+            vec![words("there is no verdict of "), code(suite.clone()), words(" here that would have to be accepted")],
+            vec![],
+        ),
+        Said::NotSkipped(asked, over) => refusal(
+            vec![code(asked.head.short()), words(" has "), there("a verdict"), words(format!(": {}", over.said))],
+            vec![vec![
+                words("It cannot be skipped any more. "),
+                code(format!("/ab-test {} accept <reason>", asked.suite)),
+                words(" accepts it."),
+            ]],
+        ),
+        Said::Auto(suite, on) => switched(suite, *on),
         Said::NothingRuns => refusal(vec![words("nothing of this suite runs here")], vec![]),
         Said::NothingWaits => nothing_waits(),
         Said::Foreign(comment) => refusal(
@@ -78,6 +98,34 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
             ]],
         ),
     })
+}
+
+/// Pushes run a suite again, or no longer.
+fn switched(suite: &str, on: bool) -> Answer {
+    let (title, other) = if on {
+        ("pushes to this pull request are measured by themselves from now on", "off")
+    } else {
+        ("pushes to this pull request are not measured by themselves any more", "on")
+    };
+    let line = vec![code(format!("/ab-test {suite} auto {other}")), words(" changes that.")];
+    let mut blocks = vec![(None, Block::Paragraph(line))];
+    if on {
+        let limits = "Pushes to a draft or from a fork are not, and a plan above the limit waits for a confirmation.";
+        blocks.insert(0, (None, Block::Paragraph(vec![words(limits)])));
+    }
+    Answer { kind: Kind::Status, title: vec![code(suite), words(format!(": {title}"))], blocks }
+}
+
+/// A plan that cannot be made, for somebody who only wanted to see it.
+#[must_use]
+pub fn no_plan(asked: &Asked, why: &str) -> Answer {
+    refusal(vec![code(asked.line()), words(format!(" cannot be planned: {why}"))], vec![])
+}
+
+/// A run that was begun cannot be skipped.
+#[must_use]
+pub fn too_late_to_skip() -> Answer {
+    refusal(vec![words("the run has begun: cancel it first, then skip")], vec![])
 }
 
 /// No plan waits for an agreement.
