@@ -72,6 +72,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) tail: String,
     pub(crate) body: Option<Value>,
     pub(crate) how: How,
+    pub(crate) need: Need,
 }
 
 /// An answer about something in a repository that is there.
@@ -101,15 +102,15 @@ impl Answer {
 
 impl<'a> Ask<'a> {
     pub(crate) fn get(repo: &'a Repo, tail: String) -> Self {
-        Self { repo, method: Method::GET, tail, body: None, how: How::Read }
+        Self { repo, method: Method::GET, tail, body: None, how: How::Read, need: Need::Api }
     }
 
     pub(crate) fn write(repo: &'a Repo, method: Method, tail: String, body: Option<Value>) -> Self {
-        Self { repo, method, tail, body, how: How::Write }
+        Self { repo, method, tail, body, how: How::Write, need: Need::Api }
     }
 
     pub(crate) fn make(repo: &'a Repo, tail: String, body: Value) -> Self {
-        Self { repo, method: Method::POST, tail, body: Some(body), how: How::Make }
+        Self { repo, method: Method::POST, tail, body: Some(body), how: How::Make, need: Need::Api }
     }
 }
 
@@ -156,8 +157,8 @@ impl Hub {
         found
     }
 
-    fn login(&self, repo: &Repo) -> Login {
-        Login::Installation(Key { installation: self.homes.of(repo), repo: repo.id, need: Need::Api })
+    fn login(&self, repo: &Repo, need: Need) -> Login {
+        Login::Installation(Key { installation: self.homes.of(repo), repo: repo.id, need })
     }
 
     async fn ask_at_home(&self, ask: &Ask<'_>) -> Result<Answer, ForgeError> {
@@ -180,7 +181,7 @@ impl Hub {
 
     async fn ask_by(&self, ask: &Ask<'_>, name: &str) -> Result<Reply, ForgeError> {
         let address = self.wire.at(&format!("/repos/{name}{}", ask.tail));
-        self.exchange(self.login(ask.repo), &ask.method, &address, ask.body.as_ref(), ask.how).await
+        self.exchange(self.login(ask.repo, ask.need), &ask.method, &address, ask.body.as_ref(), ask.how).await
     }
 
     /// All pages of a list about a repository; `None` where what it is a list of is missing.
@@ -190,12 +191,23 @@ impl Hub {
         tail: String,
         items: fn(&Reply) -> Option<Vec<Value>>,
     ) -> Result<Option<Vec<T>>, ForgeError> {
-        let first = match self.ask(&Ask::get(repo, tail)).await? {
+        self.list_for(Need::Api, repo, tail, items).await
+    }
+
+    /// The same with a token for something else.
+    pub(crate) async fn list_for<T: DeserializeOwned + Send>(
+        &self,
+        need: Need,
+        repo: &Repo,
+        tail: String,
+        items: fn(&Reply) -> Option<Vec<Value>>,
+    ) -> Result<Option<Vec<T>>, ForgeError> {
+        let first = match self.ask(&Ask { need, ..Ask::get(repo, tail) }).await? {
             Answer::Is(reply) => reply,
             Answer::Missing(_) => return Ok(None),
         };
         let mut all = Vec::new();
-        self.pages(self.login(repo), first, |reply| {
+        self.pages(self.login(repo, need), first, |reply| {
             let page = items(reply).ok_or_else(|| verdict::unreadable(reply))?;
             // An item that cannot be read is none of ours.
             all.extend(page.into_iter().filter_map(|item| serde_json::from_value(item).ok()));
@@ -249,13 +261,18 @@ impl Hub {
     /// Asks GraphQL with the token of a repository. Its errors come with status 200.
     pub(crate) async fn graphql(&self, repo: &Repo, query: &Value) -> Result<(), ForgeError> {
         let address = &self.wire.places().graphql;
-        let reply = self.exchange(self.login(repo), &Method::POST, address, Some(query), How::Write).await?;
+        let reply = self.exchange(self.login(repo, Need::Api), &Method::POST, address, Some(query), How::Write).await?;
         if missing(&reply) {
             return Err(verdict::error(&reply));
         }
         let answer: Value = reply.json().ok_or_else(|| verdict::unreadable(&reply))?;
         match answer.get("errors") {
             None | Some(Value::Null) => Ok(()),
+            Some(errors)
+                if errors.as_array().is_some_and(|all| all.iter().any(|one| one["type"] == "RATE_LIMITED")) =>
+            {
+                Err(ForgeError::Unavailable(verdict::text(&reply)))
+            }
             Some(_) => Err(ForgeError::Refused(verdict::text(&reply))),
         }
     }
@@ -264,7 +281,7 @@ impl Hub {
     pub(crate) async fn whereabouts(&self, repo: &Repo) -> Result<String, ForgeError> {
         let address = self.wire.at(&format!("/repositories/{}", repo.id));
         let gone = |why: String| ForgeError::Gone(format!("repository {} is out of reach: {why}", repo.id));
-        let reply = match self.exchange(self.login(repo), &Method::GET, &address, None, How::Read).await {
+        let reply = match self.exchange(self.login(repo, Need::Api), &Method::GET, &address, None, How::Read).await {
             Err(ForgeError::Forbidden(why)) => return Err(gone(why)),
             other => other?,
         };

@@ -14,6 +14,9 @@ use crate::wire::Reply;
 
 impl Hub {
     pub(crate) async fn check(&self, wanted: &CheckWanted, known: Option<u64>) -> Result<u64, ForgeError> {
+        if let Some(why) = wrong(&wanted.buttons) {
+            return Err(ForgeError::Refused(why));
+        }
         let _turn = self.turns.take(format!("check:{}:{}", wanted.repo.id, wanted.external)).await;
         if let Some(id) = known
             && self.change(wanted, id).await?
@@ -74,7 +77,7 @@ impl Hub {
     }
 }
 
-fn runs(reply: &Reply) -> Option<Vec<Value>> {
+pub(crate) fn runs(reply: &Reply) -> Option<Vec<Value>> {
     reply.json::<CheckRuns>()?.check_runs
 }
 
@@ -111,6 +114,74 @@ fn body(wanted: &CheckWanted) -> Map<String, Value> {
     body
 }
 
+/// So many buttons a check may have.
+const BUTTONS: usize = 3;
+/// The longest identifier and label, and the longest description of a button, characters. Counted in UTF-16.
+const WORD: usize = 20;
+const SENTENCE: usize = 40;
+
+/// Why GitHub would not take these buttons, however their texts are shortened: what is sent when one is pressed has to
+/// come back as it is.
+fn wrong(buttons: &[Button]) -> Option<String> {
+    if buttons.len() > BUTTONS {
+        return Some(format!("a check with {} buttons; {BUTTONS} are possible", buttons.len()));
+    }
+    let fits = |button: &&Button| (1..=WORD).contains(&button.identifier.encode_utf16().count());
+    let odd = buttons.iter().find(|button| !fits(button))?;
+    Some(format!("a button with the identifier {:?}; 1 to {WORD} characters are possible", odd.identifier))
+}
+
 fn button(button: &Button) -> Value {
-    json!({ "label": button.label, "description": button.description, "identifier": button.identifier })
+    json!({
+        "label": shortened(&button.label, WORD),
+        "description": shortened(&button.description, SENTENCE),
+        "identifier": button.identifier,
+    })
+}
+
+/// At most `most` characters, with dots where there were more.
+fn shortened(text: &str, most: usize) -> String {
+    if text.encode_utf16().count() <= most {
+        return text.to_owned();
+    }
+    let mut left = most - 1;
+    let kept = text.chars().take_while(|c| {
+        let fits = c.len_utf16() <= left;
+        left = left.saturating_sub(c.len_utf16());
+        fits
+    });
+    kept.chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_buttons() {
+        for (text, most, kept) in [
+            ("Measure longer", 20, "Measure longer"),
+            ("exactly twenty chars", 20, "exactly twenty chars"),
+            ("more than twenty chars", 20, "more than twenty ch…"),
+            ("🐢🐢🐢", 6, "🐢🐢🐢"),
+            ("🐢🐢🐢", 5, "🐢🐢…"),
+            ("a🐢b", 3, "a…"),
+            ("", 20, ""),
+        ] {
+            let found = shortened(text, most);
+            assert_eq!(found, kept);
+            assert!(found.encode_utf16().count() <= most);
+        }
+    }
+
+    #[test]
+    fn buttons_that_cannot_be() {
+        let named =
+            |identifier: &str| Button { label: "L".into(), description: "D".into(), identifier: identifier.into() };
+        assert_eq!(wrong(&[]), None);
+        assert_eq!(wrong(&[named("a"), named("b"), named(&"c".repeat(20))]), None);
+        assert!(wrong(&[named("a"), named("b"), named("c"), named("d")]).is_some());
+        assert!(wrong(&[named(&"c".repeat(21))]).is_some());
+        assert!(wrong(&[named("")]).is_some());
+    }
 }

@@ -195,20 +195,33 @@ impl Hub {
             Err(ForgeError::Forbidden(_) | ForgeError::Refused(_)) => {}
             other => return other.map(|_| ()),
         }
-        let hidden = comment.minimized.as_ref().is_some_and(|how| !matches!(how, Value::Null | Value::Bool(false)));
-        let Some(node) = comment.node_id.as_deref().filter(|_| !hidden) else { return Ok(()) };
-        let query = json!({
-            "query": "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) \
-                      { minimizedComment { isMinimized } } }",
-            "variables": { "id": node },
-        });
-        match self.graphql(repo, &query).await {
+        match self.fold(repo, comment).await {
             Err(ForgeError::Forbidden(why) | ForgeError::Refused(why) | ForgeError::Gone(why)) => {
                 tracing::debug!(why, comment = id, "a comment too many is left");
                 Ok(())
             }
             other => other,
         }
+    }
+
+    pub(crate) async fn minimise(&self, repo: &Repo, comment: u64) -> Result<(), ForgeError> {
+        let Some(found) = self.comment_by_id(repo, comment).await? else { return Ok(()) };
+        if !self.is_ours(&found).await? {
+            return Err(ForgeError::Refused(format!("comment {comment} is somebody else's")));
+        }
+        self.fold(repo, &found).await
+    }
+
+    /// Folds a comment as outdated, where it is not folded yet.
+    async fn fold(&self, repo: &Repo, comment: &Comment) -> Result<(), ForgeError> {
+        let folded = comment.minimized.as_ref().is_some_and(|how| !matches!(how, Value::Null | Value::Bool(false)));
+        let Some(node) = comment.node_id.as_deref().filter(|_| !folded) else { return Ok(()) };
+        let query = json!({
+            "query": "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) \
+                      { minimizedComment { isMinimized } } }",
+            "variables": { "id": node },
+        });
+        self.graphql(repo, &query).await
     }
 }
 

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use domain::ids::CommitSha;
 use domain::ports::Forge;
 use domain::ports::forge::{
-    Account, CheckWanted, CommentFound, CommentWanted, ForgeError, GitAccess, LoggedDelivery, Permission, Pull, PullId,
-    Reaction, Repo, SentDelivery,
+    Account, CheckFound, CheckWanted, CommentFound, CommentWanted, ForgeError, GitAccess, LoggedDelivery, Permission,
+    Pull, PullId, Reaction, Repo, SentDelivery,
 };
 use domain::time::Ms;
 use secrecy::ExposeSecret as _;
 
+use crate::app::{AppFacts, HookFacts};
 use crate::asking::Hub;
 use crate::clock::Clock;
-use crate::identity::{Identity, Installation};
+use crate::identity::Installation;
 use crate::settings::{Settings, SetupError};
 use crate::tokens::{Key, Need};
 
@@ -31,12 +33,20 @@ impl GitHub {
         Ok(Self(Arc::new(Hub::new(settings, clock)?)))
     }
 
-    /// The app as GitHub knows it: whether our keys are its keys.
+    /// The app as GitHub knows it: whether our keys are its keys, and our clock is right.
     ///
     /// # Errors
     /// See [`ForgeError`].
-    pub async fn identity(&self) -> Result<Identity, ForgeError> {
-        self.0.identity().await
+    pub async fn app(&self) -> Result<AppFacts, ForgeError> {
+        self.0.app().await
+    }
+
+    /// Where the app's deliveries go.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn hook(&self) -> Result<HookFacts, ForgeError> {
+        self.0.hook().await
     }
 
     /// Where the app is installed.
@@ -79,6 +89,22 @@ impl Forge for GitHub {
 
     async fn check(&self, wanted: &CheckWanted, known: Option<u64>) -> Result<u64, ForgeError> {
         self.0.check(wanted, known).await
+    }
+
+    async fn checks(&self, repo: &Repo, head: &CommitSha, names: &[String]) -> Result<Vec<CheckFound>, ForgeError> {
+        self.0.checks(repo, head, names).await
+    }
+
+    async fn minimise(&self, repo: &Repo, comment: u64) -> Result<(), ForgeError> {
+        self.0.minimise(repo, comment).await
+    }
+
+    async fn labels(&self, pull: &PullId, add: &[String], remove: &[String]) -> Result<(), ForgeError> {
+        self.0.labels(pull, add, remove).await
+    }
+
+    async fn file(&self, repo: &Repo, path: &str, at: Option<&CommitSha>) -> Result<Option<Vec<u8>>, ForgeError> {
+        self.0.file(repo, path, at).await
     }
 
     async fn git(&self, repo: &Repo) -> Result<GitAccess, ForgeError> {

@@ -98,6 +98,12 @@ pub(crate) struct CheckRuns {
     pub(crate) check_runs: Option<Vec<Value>>,
 }
 
+/// A page of the newest statuses of a commit.
+#[derive(Deserialize)]
+pub(crate) struct Statuses {
+    pub(crate) statuses: Option<Vec<Value>>,
+}
+
 /// `GET /app`.
 #[derive(Deserialize)]
 pub(crate) struct App {
@@ -106,6 +112,34 @@ pub(crate) struct App {
     pub(crate) name: Option<String>,
     pub(crate) permissions: Option<BTreeMap<String, Option<String>>>,
     pub(crate) events: Option<Vec<String>>,
+    pub(crate) installations_count: Option<u64>,
+}
+
+/// `GET /app/hook/config`.
+#[derive(Deserialize)]
+pub(crate) struct HookConfig {
+    pub(crate) url: Option<String>,
+    pub(crate) content_type: Option<String>,
+    /// A text or a number.
+    pub(crate) insecure_ssl: Option<Value>,
+    /// Stars, where there is one.
+    pub(crate) secret: Option<String>,
+}
+
+/// A label of an issue.
+#[derive(Deserialize)]
+pub(crate) struct Label {
+    pub(crate) name: Option<String>,
+}
+
+/// What stands at a path of a commit.
+#[derive(Deserialize)]
+pub(crate) struct Content {
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<String>,
+    pub(crate) size: Option<u64>,
+    pub(crate) encoding: Option<String>,
+    pub(crate) content: Option<String>,
 }
 
 /// An installation of the app.

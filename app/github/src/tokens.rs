@@ -13,8 +13,10 @@ const MARGIN_MS: u64 = 5 * 60_000;
 /// What a token is for; it may do no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Need {
-    /// Comments, reactions, checks.
+    /// Comments, reactions, labels, checks.
     Api,
+    /// Reading what others say of commits. Apart from the rest: where that is not granted, no token for it is given.
+    Statuses,
     /// Reading the contents.
     Git,
 }
@@ -34,6 +36,7 @@ impl Key {
             Need::Api => json!({
                 "checks": "write", "contents": "read", "issues": "write", "metadata": "read", "pull_requests": "read",
             }),
+            Need::Statuses => json!({ "metadata": "read", "statuses": "read" }),
             Need::Git => json!({ "contents": "read" }),
         };
         json!({ "repository_ids": [self.repo], "permissions": permissions })

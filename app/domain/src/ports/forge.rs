@@ -201,12 +201,37 @@ pub struct CheckWanted {
     pub text: String,
     /// A page with more.
     pub details: Option<String>,
-    /// At most three.
+    /// At most three. They are there as long as the check says so, also after it ended.
     pub buttons: Vec<Button>,
     /// When it began.
     pub started: Ms,
     /// When it ended.
     pub ended: Option<Ms>,
+}
+
+/// How far a check of a commit is, whoever runs it.
+///
+/// In the order of what decides where one name stands for several: a red one beats one that goes on, which beats a green one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    /// Nothing of this name was ever said of the commit.
+    Missing,
+    /// It ended, and nothing stands against the change.
+    Green,
+    /// It goes on, or waits.
+    Pending,
+    /// It ended otherwise, or in a way that is not known.
+    Red,
+}
+
+/// A check of a commit as it is, whoever runs it: a check run or a status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckFound {
+    /// Its name, as it was asked for. Foreign text.
+    pub name: String,
+    /// How far it is.
+    pub state: CheckState,
 }
 
 /// One delivery as the forge has logged it.
@@ -315,6 +340,48 @@ pub trait Forge: Send + Sync {
     /// # Errors
     /// See [`ForgeError`].
     fn check(&self, wanted: &CheckWanted, known: Option<u64>) -> impl Future<Output = Result<u64, ForgeError>> + Send;
+
+    /// How far the checks of these names are at a commit, one for each name in the same order. Check runs and statuses count
+    /// alike. Of one name and one app the newest counts; of several apps, or of a run and a status, the worst.
+    ///
+    /// # Errors
+    /// See [`ForgeError`]; [`ForgeError::Forbidden`] where one of the two kinds may not be read: half of the answer is none.
+    fn checks(
+        &self,
+        repo: &Repo,
+        head: &CommitSha,
+        names: &[String],
+    ) -> impl Future<Output = Result<Vec<CheckFound>, ForgeError>> + Send;
+
+    /// Folds a comment of ours as outdated. One that is folded, or gone, is left as it is.
+    ///
+    /// # Errors
+    /// See [`ForgeError`]; [`ForgeError::Refused`] for somebody else's comment.
+    fn minimise(&self, repo: &Repo, comment: u64) -> impl Future<Output = Result<(), ForgeError>> + Send;
+
+    /// Puts labels on a pull request and takes others off; a label that is in both lists is put on. Labels that nobody has made
+    /// yet are made. Small and capital letters are the same.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    fn labels(
+        &self,
+        pull: &PullId,
+        add: &[String],
+        remove: &[String],
+    ) -> impl Future<Output = Result<(), ForgeError>> + Send;
+
+    /// A file of a commit, or of the branch that is shown first; `None` where there is none. `path` is relative to the root.
+    ///
+    /// # Errors
+    /// See [`ForgeError`]; [`ForgeError::Refused`] for more than 1 MiB, for what is no file, and for a path that leads elsewhere;
+    /// [`ForgeError::Gone`] for a commit or a repository that is not there.
+    fn file(
+        &self,
+        repo: &Repo,
+        path: &str,
+        at: Option<&CommitSha>,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, ForgeError>> + Send;
 
     /// How git reaches the repository, with a token that may only read its contents.
     ///

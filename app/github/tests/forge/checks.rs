@@ -71,6 +71,25 @@ async fn begun_and_completed() {
 }
 
 #[tokio::test]
+async fn buttons_of_a_check_that_has_ended() {
+    let stage = Stage::new().await;
+    let ended =
+        CheckWanted { conclusion: Some(Conclusion::Success), buttons: vec![], ended: Some(Ms(START + 1)), ..wanted() };
+    let id = stage.github.check(&ended, None).await.unwrap();
+    let label = "Measure it all once more".to_owned();
+    let more = vec![Button { label, description: "D".repeat(41), identifier: "more:7".into() }];
+    assert_eq!(stage.github.check(&CheckWanted { buttons: more, ..ended.clone() }, Some(id)).await.unwrap(), id);
+    let description = format!("{}…", "D".repeat(39));
+    let shown = json!([{ "label": "Measure it all once…", "description": description, "identifier": "more:7" }]);
+    let check = stage.fake().checks[&id].clone();
+    assert_eq!((&check["actions"], &check["conclusion"]), (&shown, &json!("success")));
+    let odd = Button { label: "L".into(), description: "D".into(), identifier: "i".repeat(21) };
+    let error = stage.github.check(&CheckWanted { buttons: vec![odd], ..ended }, Some(id)).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Refused(_)), "{error:?}");
+    assert_eq!(stage.seen("PATCH", "/check-runs/").len(), 1);
+}
+
+#[tokio::test]
 async fn a_lost_answer_makes_no_second_one() {
     for status in [500, 502] {
         let stage = Stage::new().await;

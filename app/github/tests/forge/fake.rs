@@ -52,6 +52,10 @@ impl Fault {
         self
     }
 
+    pub(crate) fn tells(self, body: Value) -> Self {
+        Self { body, ..self }
+    }
+
     pub(crate) fn says(self, message: &str) -> Self {
         Self { body: json!({ "message": message }), ..self }
     }
@@ -72,6 +76,14 @@ pub(crate) struct Fake {
     pub(crate) permissions: BTreeMap<String, Value>,
     pub(crate) comments: BTreeMap<u64, Value>,
     pub(crate) checks: BTreeMap<u64, Value>,
+    pub(crate) statuses: Vec<Value>,
+    /// Nobody granted `statuses`: no token for it is given, and it is read without (true) or not.
+    pub(crate) no_statuses: Option<bool>,
+    pub(crate) labels: Vec<String>,
+    /// `GET .../contents/{path}`, with the query.
+    pub(crate) contents: BTreeMap<String, Value>,
+    /// `GET /app/hook/config`.
+    pub(crate) hook: Value,
     /// Log of deliveries, newest first.
     pub(crate) log: Vec<Value>,
     pub(crate) tokens: BTreeSet<String>,
@@ -107,6 +119,11 @@ impl Fake {
             permissions: BTreeMap::new(),
             comments: BTreeMap::new(),
             checks: BTreeMap::new(),
+            statuses: vec![],
+            no_statuses: None,
+            labels: vec![],
+            contents: BTreeMap::new(),
+            hook: json!({}),
             log: vec![],
             tokens: BTreeSet::new(),
             drift: 0,
@@ -172,7 +189,15 @@ impl Fake {
         }
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         match (seen.method.as_str(), parts.as_slice()) {
-            ("GET", ["app"]) => (200, json!({ "id": 5, "slug": "zab", "name": "zephyr-ab", "owner": null })),
+            ("GET", ["app"]) => (
+                200,
+                json!({
+                    "id": 5, "slug": "zab", "name": "zephyr-ab", "owner": null, "installations_count": 7,
+                    "permissions": { "checks": "write", "odd": null }, "events": ["check_run"],
+                }),
+            ),
+            ("GET", ["app", "hook", "config"]) => (200, self.hook.clone()),
+            ("POST", ["graphql"]) => self.fold(seen),
             ("GET", ["app", "installations"]) => (
                 200,
                 json!([
@@ -180,7 +205,7 @@ impl Fake {
                     { "id": 4, "account": null, "suspended_at": "2026-01-01T00:00:00Z" },
                 ]),
             ),
-            ("POST", ["app", "installations", "3", "access_tokens"]) => self.new_token(),
+            ("POST", ["app", "installations", "3", "access_tokens"]) => self.new_token(seen),
             ("GET", ["app", "hook", "deliveries"]) => {
                 let log = self.log.clone();
                 (200, self.page(&log, seen, headers).into())
@@ -249,6 +274,32 @@ impl Fake {
                 let all: Vec<Value> = self.checks.values().cloned().collect();
                 (200, json!({ "total_count": all.len(), "check_runs": self.page(&all, seen, headers) }))
             }
+            ("GET", ["commits", _, "status"]) if self.no_statuses == Some(false) => {
+                (403, json!({ "message": "Resource not accessible by integration" }))
+            }
+            ("GET", ["commits", _, "status"]) => {
+                let all = self.statuses.clone();
+                (200, json!({ "total_count": all.len(), "statuses": self.page(&all, seen, headers) }))
+            }
+            ("GET", ["issues", "7", "labels"]) => {
+                let all: Vec<Value> = self.labels.iter().map(|name| json!({ "name": name })).collect();
+                (200, self.page(&all, seen, headers).into())
+            }
+            ("POST", ["issues", "7", "labels"]) => {
+                let added = seen.body["labels"].as_array().unwrap();
+                self.labels.extend(added.iter().map(|name| name.as_str().unwrap().to_owned()));
+                (200, json!([]))
+            }
+            ("DELETE", ["issues", "7", "labels", name]) => {
+                let name = name.replace("%20", " ").replace("%3A", ":");
+                let before = self.labels.len();
+                self.labels.retain(|label| *label != name);
+                if self.labels.len() < before { (200, json!([])) } else { gone() }
+            }
+            ("GET", ["contents", ..]) => {
+                let asked = seen.path.split_once("/contents/").map(|(_, asked)| asked).unwrap();
+                self.contents.get(asked).map_or_else(gone, |found| (200, found.clone()))
+            }
             ("POST", ["check-runs"]) => {
                 self.next += 1;
                 let mut check = seen.body.clone();
@@ -281,7 +332,23 @@ impl Fake {
         all.iter().skip((page - 1) * self.page_size).take(self.page_size).cloned().collect()
     }
 
-    fn new_token(&mut self) -> Said {
+    /// Folds the comment of a node.
+    fn fold(&mut self, seen: &Seen) -> Said {
+        let node = &seen.body["variables"]["id"];
+        match self.comments.values_mut().find(|comment| comment["node_id"] == *node) {
+            Some(comment) => {
+                comment["minimized"] = json!({ "reason": "outdated" });
+                (200, json!({ "data": { "minimizeComment": { "minimizedComment": { "isMinimized": true } } } }))
+            }
+            None => (200, json!({ "data": null, "errors": [{ "type": "NOT_FOUND", "message": "no such node" }] })),
+        }
+    }
+
+    fn new_token(&mut self, seen: &Seen) -> Said {
+        if self.no_statuses.is_some() && !seen.body["permissions"]["statuses"].is_null() {
+            let message = "The permissions requested are not granted to this installation.";
+            return (422, json!({ "message": message }));
+        }
         self.next += 1;
         let token = format!("ghs_{}", self.next);
         self.tokens.insert(token.clone());

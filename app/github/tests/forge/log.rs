@@ -3,9 +3,10 @@
 use domain::ports::Forge as _;
 use domain::ports::forge::{ForgeError, LoggedDelivery, SentDelivery};
 use domain::time::Ms;
-use github::Installation;
+use github::{HookFacts, Installation};
 use serde_json::{Value, json};
 
+use crate::fake::Fault;
 use crate::stage::{START, Stage};
 
 fn line(id: u64, second: u64, status: &str) -> Value {
@@ -75,8 +76,16 @@ async fn what_was_sent() {
 #[tokio::test]
 async fn who_and_where() {
     let stage = Stage::new().await;
-    let identity = stage.github.identity().await.unwrap();
-    assert_eq!((identity.app, identity.slug.as_str(), identity.name.as_str()), (5, "zab", "zephyr-ab"));
+    stage.fake().drift = 90_000;
+    let app = stage.github.app().await.unwrap();
+    assert_eq!((app.id, app.slug.as_str(), app.name.as_str()), (5, "zab", "zephyr-ab"));
+    assert_eq!((app.permissions["checks"].as_str(), app.events.as_slice()), ("write", &["check_run".to_owned()][..]));
+    // A second is told without its fraction.
+    assert_eq!((app.installations, app.clock_offset_ms), (7, Some(90_500)));
+    // Servers that do not count them are asked for all of them.
+    stage.fault(Fault::new("GET", "/app", 200).done().tells(json!({ "id": 5, "slug": "zab" })));
+    let app = stage.github.app().await.unwrap();
+    assert_eq!((app.name.as_str(), app.installations, app.clock_offset_ms), ("zab", 2, Some(90_500)));
     let granted = [("issues".to_owned(), "write".to_owned())].into();
     assert_eq!(
         stage.github.installations().await.unwrap(),
@@ -85,4 +94,24 @@ async fn who_and_where() {
             Installation { id: 4, account: None, suspended: true, permissions: [].into() },
         ]
     );
+}
+
+#[tokio::test]
+async fn where_deliveries_go() {
+    let stage = Stage::new().await;
+    let url = Some("https://zab.example/webhook".to_owned());
+    for (config, facts) in [
+        (
+            json!({ "url": url, "content_type": "json", "insecure_ssl": "0", "secret": "********" }),
+            HookFacts { url, json: true, signed: true, insecure: false },
+        ),
+        (
+            json!({ "url": "", "content_type": "form", "insecure_ssl": 1 }),
+            HookFacts { url: None, json: false, signed: false, insecure: true },
+        ),
+        (json!({}), HookFacts { url: None, json: false, signed: false, insecure: false }),
+    ] {
+        stage.fake().hook = config;
+        assert_eq!(stage.github.hook().await.unwrap(), facts);
+    }
 }

@@ -6,6 +6,8 @@
 mod checks;
 mod comments;
 mod fake;
+mod files;
+mod labels;
 mod limits;
 mod log;
 mod login;
@@ -13,3 +15,4 @@ mod names;
 mod reading;
 mod secrets;
 mod stage;
+mod standing;

@@ -2,9 +2,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use clap::Parser;
+use domain::ids::CommitSha;
 use domain::ports::forge::{
-    Account, CheckWanted, CommentFound, CommentWanted, ForgeError, GitAccess, LoggedDelivery, Permission, Pull, PullId,
-    Reaction, Repo,
+    Account, CheckFound, CheckWanted, CommentFound, CommentWanted, ForgeError, GitAccess, LoggedDelivery, Permission,
+    Pull, PullId, Reaction, Repo,
 };
 
 use super::*;
@@ -91,6 +92,18 @@ impl Forge for Log {
         nothing()
     }
     async fn check(&self, _: &CheckWanted, _: Option<u64>) -> Result<u64, ForgeError> {
+        nothing()
+    }
+    async fn checks(&self, _: &Repo, _: &CommitSha, _: &[String]) -> Result<Vec<CheckFound>, ForgeError> {
+        nothing()
+    }
+    async fn minimise(&self, _: &Repo, _: u64) -> Result<(), ForgeError> {
+        nothing()
+    }
+    async fn labels(&self, _: &PullId, _: &[String], _: &[String]) -> Result<(), ForgeError> {
+        nothing()
+    }
+    async fn file(&self, _: &Repo, _: &str, _: Option<&CommitSha>) -> Result<Option<Vec<u8>>, ForgeError> {
         nothing()
     }
     async fn git(&self, _: &Repo) -> Result<GitAccess, ForgeError> {
