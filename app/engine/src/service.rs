@@ -9,6 +9,7 @@
 
 pub mod answers;
 pub mod apply;
+pub mod checks;
 mod herald;
 mod outbox;
 mod pulls;
@@ -17,6 +18,7 @@ mod put_off;
 pub mod remarks;
 pub mod saying;
 pub mod status;
+mod told;
 pub mod views;
 
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Records};
@@ -80,12 +82,14 @@ pub struct ServiceSettings {
     pub notify_after_ms: u64,
     /// Address of the forge's pages, such as `https://github.com`.
     pub web: String,
+    /// Suites of which every head has a check, asked for or not: then it can be required.
+    pub always: Vec<String>,
 }
 
 impl Default for ServiceSettings {
     /// 2 s, 15 min, github.com.
     fn default() -> Self {
-        Self { say_after_ms: 2000, notify_after_ms: 15 * MINUTE, web: "https://github.com".to_owned() }
+        Self { say_after_ms: 2000, notify_after_ms: 15 * MINUTE, web: "https://github.com".to_owned(), always: Vec::new() }
     }
 }
 

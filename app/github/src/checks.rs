@@ -92,7 +92,9 @@ fn body(wanted: &CheckWanted) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("name".into(), wanted.name.as_str().into());
     body.insert("external_id".into(), wanted.external.as_str().into());
-    body.insert("started_at".into(), times::to_rfc3339(wanted.started.0).into());
+    if wanted.started.0 > 0 {
+        body.insert("started_at".into(), times::to_rfc3339(wanted.started.0).into());
+    }
     body.insert("output".into(), output.into());
     // An empty list takes buttons away.
     body.insert("actions".into(), wanted.buttons.iter().map(button).collect());

@@ -187,6 +187,7 @@ pub const VERBS: &[Verb] = &[
         who: Who::Read,
         meaning: "what would be run, at which cost; nothing starts",
         example: "/ab-test zephyr plan preset=full",
+        built: true,
         ..PLAIN
     },
     Verb {
@@ -203,6 +204,7 @@ pub const VERBS: &[Verb] = &[
         name: "retry",
         meaning: "after a failure of the infrastructure: collect again, and run what is missing",
         example: "/ab-test zephyr retry",
+        built: true,
         ..PLAIN
     },
     Verb {
@@ -236,6 +238,7 @@ pub const VERBS: &[Verb] = &[
         who: Who::Read,
         meaning: "how the number of a row came to be",
         example: "/ab-test zephyr explain minhash",
+        built: true,
         ..PLAIN
     },
     Verb {
@@ -244,6 +247,7 @@ pub const VERBS: &[Verb] = &[
         positional: Positional::Reason,
         meaning: "record that no benchmark is needed, and why",
         example: "/ab-test zephyr skip only documentation",
+        built: true,
         ..PLAIN
     },
     Verb {
@@ -252,6 +256,7 @@ pub const VERBS: &[Verb] = &[
         positional: Positional::Reason,
         meaning: "accept a regression, and record why",
         example: "/ab-test zephyr accept the old hash was wrong",
+        built: true,
         ..PLAIN
     },
     Verb {
@@ -260,6 +265,7 @@ pub const VERBS: &[Verb] = &[
         positional: Positional::State,
         meaning: "whether pushes to this pull request run it again",
         example: "/ab-test zephyr auto off",
+        built: true,
         ..PLAIN
     },
     Verb {

@@ -203,7 +203,7 @@ pub struct CheckWanted {
     pub details: Option<String>,
     /// At most three. They are there as long as the check says so, also after it ended.
     pub buttons: Vec<Button>,
-    /// When it began.
+    /// When it began; 0 where nothing did.
     pub started: Ms,
     /// When it ended.
     pub ended: Option<Ms>,

@@ -5,12 +5,13 @@ use domain::machine::{Run, State as At};
 use domain::ports::desk::{Settle, Want};
 use domain::ports::forge::{CheckWanted, CommentWanted, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject};
-use domain::pull::{Event, Over, PullState, Shown, Stage};
-use domain::time::{MINUTE, Ms};
+use domain::pull::{Event, Over, PullState, Shown, Stage, Waits};
+use domain::time::{MINUTE, Ms, utc};
 use domain::view::{State, View};
 
-use super::saying::{Saying, check_target, notify_target, verdict_target};
-use super::{Archive, Service, views};
+use super::checks::{self, check_name};
+use super::saying::{Saying, carried_target, check_target, notify_target, verdict_target};
+use super::{Archive, Service, told, views};
 use crate::drive::is_finished;
 use crate::engine::{EngineError, plan_of};
 
@@ -46,6 +47,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let mut settle = said;
         if subject.key.starts_with("pull:") {
             let state = PullState::from_json(&subject.state)?;
+            settle.wants.extend(self.standing_checks(&state, now)?);
             for shown in state.shown.values() {
                 settle.wants.extend(self.wants(&state, shown, now).await?);
                 if self.put_off.is(shown.asked.run.as_str(), now) {
@@ -114,6 +116,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     async fn wants(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<Vec<Want>, EngineError> {
         let mut view = self.view(state, shown, now).await?;
         view.history.clone_from(&shown.history);
+        view.decision.clone_from(&shown.decision);
+        view.remarks = told::remarks(state, shown, now);
         let bad = |error: &dyn std::fmt::Display| EngineError::Stored {
             what: "the comment",
             key: shown.asked.run.to_string(),
@@ -133,14 +137,14 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let check = CheckWanted {
             repo: state.id.repo.clone(),
             head: asked.head.clone(),
-            name: format!("zephyr-ab / {}", asked.suite),
+            name: check_name(&asked.suite),
             external: asked.run.to_string(),
             conclusion: views::conclusion(over.and_then(|over| over.verdict), ended),
             title: check.title,
             summary: check.summary,
             text: check.text,
             details: None,
-            buttons: Vec::new(),
+            buttons: vec![if over.is_some() { checks::rerun() } else { checks::cancel() }],
             started: asked.at,
             ended: over.map(|over| over.at),
         };
@@ -154,6 +158,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let mut wants = vec![verdict.want(verdict_target(&state.id, &asked.suite), due)?];
         // Before there is a plan nothing is measured, and a check of the same name takes the place of an earlier one.
         if shown.stage != Stage::Planning {
+            if let Some((head, _)) = shown.carried() {
+                // The newer head needs a check of its own that says the same.
+                let check = CheckWanted { head: head.clone(), ..check.clone() };
+                wants.push(Saying::Check { check }.want(carried_target(&asked.run, head), due)?);
+            }
             wants.push(Saying::Check { check }.want(check_target(&asked.run), due)?);
         }
         Ok(wants)
@@ -164,7 +173,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let title = self.planner.title(&asked.suite);
         let early = |state: State| views::early(asked, &title, state);
         Ok(match &shown.stage {
-            Stage::Planning => early(State::Planning),
+            Stage::Planning => match &shown.waits {
+                Some(Waits::Checks { names, until }) => {
+                    early(State::AwaitingChecks { pending: names.clone(), until: Some(utc(*until)) })
+                }
+                Some(Waits::Again { .. }) | None => early(State::Planning),
+            },
             Stage::Running => {
                 let run = self.engine.read(&asked.run).await?;
                 let ahead = self.ahead(&asked.run).await?;
@@ -173,7 +187,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             Stage::Over(over) if over.evidence.is_some() => match self.engine.records.sealed(&asked.run) {
                 Ok(mut view) => {
-                    if let Some(why) = state.stale(asked).filter(|_| view.state.is_decided()) {
+                    if let Some(why) = state.stale(shown).filter(|_| view.state.is_decided()) {
                         view.state = State::Stale { why };
                     }
                     if let Some(digest) = &over.evidence {

@@ -35,6 +35,11 @@ pub enum What {
         /// From when on, unless another push comes; `None` as soon as it can be.
         at: Option<Ms>,
     },
+    /// The older comparison is over, and this head is measured.
+    Next {
+        /// From when on, unless another push comes; `None` as soon as it can be.
+        at: Option<Ms>,
+    },
     /// The older comparison goes on to its end, and this head is measured after it.
     Finishing {
         /// From when on at the earliest, unless another push comes.
@@ -92,6 +97,11 @@ pub fn moved(push: &Push<'_>, what: &What) -> Vec<Span> {
         What::Superseding { at } => {
             let mut said = pushed(". The comparison of ");
             said.extend([old, words(" is given up; ")]);
+            said.extend(measured_from(&short, *at, "as soon as there is room"));
+            said
+        }
+        What::Next { at } => {
+            let mut said = pushed("; ");
             said.extend(measured_from(&short, *at, "as soon as there is room"));
             said
         }
@@ -184,20 +194,19 @@ pub fn auto(suite: &str, on: bool, by: &str, at: Ms) -> Vec<Span> {
 
 /// The pull request was merged. `goes_on` while the comparison is not over.
 #[must_use]
-pub fn merged(head: &CommitSha, base: &str, at: Ms, goes_on: bool) -> Vec<Span> {
+pub fn merged(head: &CommitSha, base: &str, goes_on: bool) -> Vec<Span> {
     let rest = if goes_on {
         " The comparison goes on: its verdict is about what was merged."
     } else {
         " Nothing more is measured here."
     };
-    vec![code(head.short()), words(" was merged into "), code(base), words(format!(" at {}.{rest}", minute(at)))]
+    vec![code(head.short()), words(" was merged into "), code(base), words(format!(".{rest}"))]
 }
 
 /// The pull request was opened again, which starts nothing.
 #[must_use]
-pub fn reopened(line: &str, at: Ms) -> Vec<Span> {
-    let said = format!("The pull request was opened again at {}; that starts nothing. ", minute(at));
-    asks_for(vec![words(said)], line)
+pub fn reopened(line: &str) -> Vec<Span> {
+    asks_for(vec![words("The pull request was opened again, which starts nothing by itself. ")], line)
 }
 
 /// To the minute, never earlier: `2026-11-29 14:05 UTC`.
@@ -231,6 +240,8 @@ mod tests {
             What::CarriedOver { why: text.clone() },
             What::Superseding { at },
             What::Superseding { at: None },
+            What::Next { at },
+            What::Next { at: None },
             What::Finishing { at },
             What::Finishing { at: None },
             What::OnlyStale,
@@ -250,9 +261,9 @@ mod tests {
             ("skipped".to_owned(), skipped("zephyr", hostile, hostile, NOON)),
             ("auto on".to_owned(), auto("zephyr", true, hostile, NOON)),
             ("auto off".to_owned(), auto("zephyr", false, hostile, NOON)),
-            ("merged, goes on".to_owned(), merged(&old, hostile, NOON, true)),
-            ("merged, over".to_owned(), merged(&old, hostile, NOON, false)),
-            ("reopened".to_owned(), reopened(line, NOON)),
+            ("merged, goes on".to_owned(), merged(&old, hostile, true)),
+            ("merged, over".to_owned(), merged(&old, hostile, false)),
+            ("reopened".to_owned(), reopened(line)),
         ]);
         all
     }

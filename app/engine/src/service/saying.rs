@@ -1,6 +1,6 @@
 //! What is wanted of the forge, as it is stored.
 
-use domain::ids::RunId;
+use domain::ids::{CommitSha, RunId};
 use domain::ports::desk::Want;
 use domain::ports::forge::{CheckWanted, CommentWanted, PullId};
 use domain::time::Ms;
@@ -65,6 +65,18 @@ pub fn reply_target(pull: &PullId) -> String {
 #[must_use]
 pub fn check_target(run: &RunId) -> String {
     format!("check:{run}")
+}
+
+/// The target of the check of a newer head that a run speaks for as well.
+#[must_use]
+pub fn carried_target(run: &RunId, head: &CommitSha) -> String {
+    format!("check:{run}:{}", head.short())
+}
+
+/// The target of the check of a head that nobody asked anything about, or that waits for an approval.
+#[must_use]
+pub fn standing_target(pull: &PullId, suite: &str, head: &CommitSha) -> String {
+    format!("check:{}:{}:{suite}:{}", pull.repo.id, pull.number, head.short())
 }
 
 /// The target of the notification of a run.

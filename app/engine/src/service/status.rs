@@ -3,7 +3,7 @@
 use domain::machine::Run;
 use domain::ports::forge::PullId;
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
-use domain::pull::{PullState, Shown, Stage};
+use domain::pull::{PullState, Shown, Stage, Waits};
 use domain::time::utc;
 use domain::view::{Answer, Block, Kind, Span, State};
 
@@ -49,7 +49,13 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         match &shown.stage {
             Stage::Planning => {
                 rows.push(("state".to_owned(), vec![words("being planned")]));
-                rows.extend(shown.waits.iter().map(|why| ("waits for".to_owned(), vec![words(why.clone())])));
+                let waits = shown.waits.as_ref().map(|waits| match waits {
+                    Waits::Again { why } => words(why.clone()),
+                    Waits::Checks { names, until } => {
+                        words(format!("checks that are not green: {}; until {}", names.join(", "), utc(*until)))
+                    }
+                });
+                rows.extend(waits.map(|waits| ("waits for".to_owned(), vec![waits])));
             }
             Stage::Over(over) => rows.push(("state".to_owned(), vec![words(format!("over: {}", over.said))])),
             Stage::Running => {
@@ -72,7 +78,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 }
             }
         }
-        if let Some(why) = state.and_then(|state| state.stale(asked)) {
+        if let Some(why) = state.and_then(|state| state.stale(shown)) {
             rows.push(("outdated".to_owned(), vec![words(why)]));
         }
         Ok(rows)

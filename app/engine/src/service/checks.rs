@@ -1,0 +1,179 @@
+//! Checks of heads that no run is about: those that wait for an approval, and those that nobody asked anything about.
+//! And the buttons of all checks, with what pressing one means.
+
+use domain::ids::{CommitSha, RunId};
+use domain::ports::desk::Want;
+use domain::ports::forge::{Button, CheckWanted, Conclusion, PullId};
+use domain::ports::{Clock, Desk, Forge, Lab, Planner};
+use domain::pull::{Approval, NewerFate, PullState};
+use domain::time::Ms;
+
+use super::saying::{Saying, standing_target};
+use super::{Archive, Service};
+use crate::engine::EngineError;
+
+/// What is sent when the button of a running check is pressed.
+pub const CANCEL: &str = "cancel";
+/// What is sent when the button of a check that is over is pressed.
+pub const RERUN: &str = "rerun";
+/// What is sent when the button of a check is pressed that waits for an approval.
+pub const APPROVE: &str = "approve";
+
+/// The name of the check of a suite.
+#[must_use]
+pub fn check_name(suite: &str) -> String {
+    format!("zephyr-ab / {suite}")
+}
+
+fn button(label: &str, description: &str, identifier: &str) -> Button {
+    Button { label: label.to_owned(), description: description.to_owned(), identifier: identifier.to_owned() }
+}
+
+pub(super) fn cancel() -> Button {
+    button("Cancel", "Stop the run and its jobs", CANCEL)
+}
+
+pub(super) fn rerun() -> Button {
+    button("Re-run", "Ask for the same comparison again", RERUN)
+}
+
+fn approve() -> Button {
+    button("Approve", "Run this code on the cluster", APPROVE)
+}
+
+/// What a check is about, by its external id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A run.
+    Run(RunId),
+    /// A head that waits for an approval, or that nobody asked anything about.
+    Head {
+        /// The number of the pull request.
+        number: u64,
+        /// The suite.
+        suite: String,
+        /// The head.
+        head: CommitSha,
+    },
+}
+
+impl About {
+    /// Reads an external id; `None` where it is none of ours.
+    #[must_use]
+    pub fn read(external: &str) -> Option<Self> {
+        if let Ok(run) = external.parse() {
+            return Some(Self::Run(run));
+        }
+        let mut parts = external.strip_prefix("head:")?.split(':');
+        let (number, suite, head) = (parts.next()?, parts.next()?, parts.next()?);
+        let none = parts.next().is_none();
+        none.then_some(Self::Head { number: number.parse().ok()?, suite: suite.to_owned(), head: head.parse().ok()? })
+    }
+
+    fn external(number: u64, suite: &str, head: &CommitSha) -> String {
+        format!("head:{number}:{suite}:{head}")
+    }
+}
+
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
+    /// The checks of heads that no run is about.
+    pub(super) fn standing_checks(&self, state: &PullState, now: Ms) -> Result<Vec<Want>, EngineError> {
+        let mut wants = Vec::new();
+        for (suite, approval) in &state.approvals {
+            wants.push(self.approval(state, suite, approval, now)?);
+        }
+        let Some(seen) = &state.seen else { return Ok(wants) };
+        for suite in &self.settings.always {
+            let shown = state.shown.get(suite);
+            let spoken_for = shown.is_some_and(|shown| {
+                shown.asked.head == seen.head || shown.carried().is_some_and(|(head, _)| *head == seen.head)
+            });
+            let approval = state.approvals.get(suite).is_some_and(|approval| approval.head == seen.head);
+            if spoken_for || approval || !seen.open {
+                continue;
+            }
+            let soon = shown.and_then(|shown| shown.newer.as_ref()).is_some_and(|newer| {
+                newer.head == seen.head && matches!(newer.fate, NewerFate::Weighing | NewerFate::Next { .. })
+            });
+            let (conclusion, title, summary) = if soon {
+                (None, "this head is measured next", "The comparison of it has not begun yet.")
+            } else {
+                (Some(Conclusion::Neutral), "no comparison of this head", "Nobody asked for one.")
+            };
+            let summary = format!("{summary} `/ab-test {suite}` in a comment asks for one.");
+            wants.push(standing(&state.id, suite, &seen.head, conclusion, (title, &summary), Vec::new(), now)?);
+        }
+        Ok(wants)
+    }
+
+    fn approval(
+        &self,
+        state: &PullState,
+        suite: &str,
+        approval: &Approval,
+        now: Ms,
+    ) -> Result<Want, EngineError> {
+        let head = &approval.head;
+        let (conclusion, title, summary, buttons) = match &approval.over {
+            Some(over) => (Conclusion::Neutral, over.as_str(), "It waits for nobody any more.".to_owned(), Vec::new()),
+            None => (
+                Conclusion::ActionRequired,
+                "this commit of a fork waits for an approval",
+                format!(
+                    "Approving runs the code of `{head}` with the credentials of the cluster. Somebody who may push to this \
+                     repository has to have read it. The button approves this commit only; `{} sha={head}` in a comment \
+                     does the same.",
+                    super::answers::without_sha(suite, &approval.pairs),
+                ),
+                vec![approve()],
+            ),
+        };
+        standing(&state.id, suite, head, Some(conclusion), (title, &summary), buttons, now)
+    }
+}
+
+fn standing(
+    pull: &PullId,
+    suite: &str,
+    head: &CommitSha,
+    conclusion: Option<Conclusion>,
+    (title, summary): (&str, &str),
+    buttons: Vec<Button>,
+    now: Ms,
+) -> Result<Want, EngineError> {
+    let check = CheckWanted {
+        repo: pull.repo.clone(),
+        head: head.clone(),
+        name: check_name(suite),
+        external: About::external(pull.number, suite, head),
+        conclusion,
+        title: title.to_owned(),
+        summary: summary.to_owned(),
+        text: String::new(),
+        details: None,
+        buttons,
+        // No time of a look: what is wanted must not differ from one to the next.
+        started: Ms(0),
+        ended: None,
+    };
+    Saying::Check { check }.want(standing_target(pull, suite, head), now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_check_is_about() {
+        let head: CommitSha = "8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99".parse().unwrap();
+        let about = About::Head { number: 42, suite: "zephyr".to_owned(), head: head.clone() };
+        assert_eq!(About::read(&About::external(42, "zephyr", &head)), Some(about));
+        let run = RunId::new(1_795_984_130, 7).unwrap();
+        assert_eq!(About::read(run.as_str()), Some(About::Run(run)));
+        for foreign in ["", "head", "head:42", "head:42:zephyr:8ae7a94", "head:x:zephyr:8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99"] {
+            assert_eq!(About::read(foreign), None, "{foreign}");
+        }
+        let more = format!("{}:more", About::external(42, "zephyr", &head));
+        assert_eq!(About::read(&more), None);
+    }
+}
