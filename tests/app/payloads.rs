@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use bot::service::inbox;
-use bot::service::payload::{Told, read};
+use bot::service::payload::{ButtonKind, Told, read};
 use domain::ports::Desk as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -50,6 +50,28 @@ fn line(told: &Told) -> String {
         Told::Pull { id, push } => {
             let push = push.as_ref().map(|push| format!(", pushed {}..{}", push.before.short(), push.after.short()));
             format!("{} of {}@{}{}", id.key(), id.repo.name, id.repo.installation, push.unwrap_or_default())
+        }
+        Told::Button(button) => {
+            let what = match &button.identifier {
+                ButtonKind::Rerun => "run again".to_owned(),
+                ButtonKind::Named(identifier) => format!("{identifier:?}"),
+            };
+            format!(
+                "{what} of check {} ({:?}) of app {} at {} of {}@{} by {}{}",
+                button.check,
+                button.external,
+                button.app_id.unwrap_or_default(),
+                button.head.short(),
+                button.repo.name,
+                button.repo.installation,
+                button.sender.login,
+                if button.bot { " (a program)" } else { "" },
+            )
+        }
+        Told::Installation { installation, what, whole, repos } => {
+            let names: Vec<&str> = repos.iter().map(|repo| repo.name.as_str()).collect();
+            let all = if *whole { "all of " } else { "" };
+            format!("{all}installation {installation}: {what:?} {}", names.join(", "))
         }
         Told::Repo(repo) => format!("repository {} {}@{}", repo.id, repo.name, repo.installation),
         Told::Nothing(why) => format!("nothing: {why}"),
@@ -148,11 +170,16 @@ fn changed(payload: &mut Value, at: &str, change: &Change) {
 }
 
 /// What of a payload is needed; everything else may change as it likes.
-const NEEDED: [&str; 20] = [
+const NEEDED: [&str; 28] = [
     "/action",
     "/number",
     "/before",
     "/after",
+    "/check_run/app/id",
+    "/check_run/external_id",
+    "/check_run/head_sha",
+    "/check_run/id",
+    "/requested_action/identifier",
     "/comment/id",
     "/comment/body",
     "/comment/created_at",
@@ -164,6 +191,9 @@ const NEEDED: [&str; 20] = [
     "/issue/pull_request",
     "/pull_request/number",
     "/pull_request/updated_at",
+    "/repositories",
+    "/repositories_added",
+    "/repositories_removed",
     "/repository/id",
     "/repository/full_name",
     "/sender/id",
@@ -171,9 +201,10 @@ const NEEDED: [&str; 20] = [
     "/sender/type",
 ];
 
-/// Whether something that is needed stands at the place, or below it.
+/// Whether something that is needed stands at the place, below it, or above it.
 fn is_needed(at: &str) -> bool {
-    NEEDED.iter().any(|needed| *needed == at || needed.starts_with(&format!("{at}/")))
+    let is_in = |place: &str, other: &str| place.starts_with(&format!("{other}/"));
+    NEEDED.iter().any(|needed| *needed == at || is_in(needed, at) || is_in(at, needed))
 }
 
 proptest! {
@@ -207,6 +238,10 @@ proptest! {
         let numbers = match &after {
             Told::Comment(comment) => vec![comment.id, comment.pull.number, comment.pull.repo.id, comment.sender.id],
             Told::Pull { id, .. } => vec![id.number, id.repo.id, id.repo.installation],
+            Told::Button(button) => vec![button.check, button.repo.id, button.sender.id, button.app_id.unwrap_or_default()],
+            Told::Installation { installation, repos, .. } => {
+                repos.iter().map(|repo| repo.id).chain([*installation]).collect()
+            }
             Told::Repo(repo) => vec![repo.id, repo.installation],
             Told::Nothing(_) => Vec::new(),
         };
@@ -231,7 +266,7 @@ fn every_example_is_taken_and_handled_by_the_service() {
         send(&event, &payload);
     }
     // Some of those that lack what is needed, have something else there, or have a number that no store can hold.
-    for event in ["issue_comment", "pull_request", "repository"] {
+    for event in ["check_run", "installation", "issue_comment", "pull_request", "repository"] {
         let (_, example) = all().into_iter().rfind(|(of, _)| of == event).expect("an example");
         for at in NEEDED {
             for change in [Change::Gone, Change::Instead(Value::Null), Change::Instead(json!(u64::MAX))] {

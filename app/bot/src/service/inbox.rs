@@ -98,6 +98,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         }
         let handled = match told {
             Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
+            Told::Button(button) => {
+                Ok(Handled::Nothing(Box::default(), format!("a button of check {} leads nowhere", button.check)))
+            }
+            Told::Installation { installation, what, .. } => {
+                Ok(Handled::Nothing(Box::default(), format!("installation {installation}: {what:?}")))
+            }
             Told::Repo(repo) => {
                 let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
                 let settle = Settle { repos, ..Settle::default() };
@@ -173,7 +179,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         let repo = match &told {
             Told::Comment(comment) => &comment.pull.repo,
             Told::Pull { id, .. } => &id.repo,
-            Told::Repo(_) | Told::Nothing(_) => return Ok(told),
+            Told::Button(button) => &button.repo,
+            Told::Repo(_) | Told::Installation { .. } | Told::Nothing(_) => return Ok(told),
         };
         if repo.installation != 0 {
             return Ok(told);
@@ -189,6 +196,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             Told::Pull { mut id, push } => {
                 id.repo.installation = known.installation;
                 Told::Pull { id, push }
+            }
+            Told::Button(mut button) => {
+                button.repo.installation = known.installation;
+                Told::Button(button)
             }
             told => told,
         })

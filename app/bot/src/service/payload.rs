@@ -20,8 +20,21 @@ pub enum Told {
         /// The push that changed it.
         push: Option<Push>,
     },
+    /// A button of a check was pressed.
+    Button(Box<Button>),
     /// A repository is called something else, or somewhere else.
     Repo(Repo),
+    /// The app reaches other repositories than before.
+    Installation {
+        /// Its number.
+        installation: u64,
+        /// What happened to it.
+        what: Reach,
+        /// Whether it happened to all that the installation reaches, named here or not.
+        whole: bool,
+        /// The repositories that are named.
+        repos: Vec<Repo>,
+    },
     /// Nothing that matters here: why.
     Nothing(String),
 }
@@ -35,6 +48,49 @@ pub enum Happened {
     Edited,
     /// It was deleted.
     Deleted,
+}
+
+/// What happened to an installation, or to some of its repositories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The app was removed: nothing can be read or said there.
+    Gone,
+    /// It was suspended: the same, until it goes on.
+    Suspended,
+    /// It was installed, or goes on.
+    Back,
+    /// Something else, such as other permissions.
+    Other,
+}
+
+/// Which button of a check was pressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ButtonKind {
+    /// The one that every check has which has ended: it is to run again.
+    Rerun,
+    /// One of its own, by its identifier.
+    Named(String),
+}
+
+/// A button of a check that was pressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// The repository of the check.
+    pub repo: Repo,
+    /// The number of the check.
+    pub check: u64,
+    /// What it is found again by; empty where it has none. Only this leads to the pull request: none is named for a fork.
+    pub external: String,
+    /// The commit that it stands at.
+    pub head: CommitSha,
+    /// Which button.
+    pub identifier: ButtonKind,
+    /// Who pressed it.
+    pub sender: Account,
+    /// Whether a program did.
+    pub bot: bool,
+    /// The app that the check is of. Others have checks as well, and external ids.
+    pub app_id: Option<u64>,
 }
 
 /// A comment on a pull request.
@@ -118,6 +174,8 @@ pub fn read(event: &str, payload: &str) -> Told {
     match event {
         "issue_comment" => comment(&value).unwrap_or_else(nothing),
         "pull_request" => pull(&value).unwrap_or_else(nothing),
+        "check_run" => button(&value).unwrap_or_else(nothing),
+        "installation" | "installation_repositories" => installation(event, &value).unwrap_or_else(nothing),
         "repository" => repo(&value).map_or_else(|| nothing("no repository is named"), Told::Repo),
         "ping" => nothing("a ping"),
         _ => Told::Nothing(format!("the event {event} is not looked at")),
@@ -147,6 +205,46 @@ fn comment(value: &Value) -> Result<Told, &'static str> {
         bot,
         written: text(value, "comment.created_at").and_then(time),
     })))
+}
+
+fn button(value: &Value) -> Result<Told, &'static str> {
+    let identifier = match text(value, "action") {
+        Some("rerequested") => ButtonKind::Rerun,
+        Some("requested_action") => {
+            ButtonKind::Named(text(value, "requested_action.identifier").ok_or("no button is named")?.to_owned())
+        }
+        _ => return Err("an action that is not looked at"),
+    };
+    let head = text(value, "check_run.head_sha").and_then(|sha| sha.parse().ok());
+    Ok(Told::Button(Box::new(Button {
+        repo: repo(value).ok_or("no repository is named")?,
+        check: number(value, "check_run.id").ok_or("no check is named")?,
+        external: text(value, "check_run.external_id").unwrap_or_default().to_owned(),
+        head: head.ok_or("no commit is named")?,
+        identifier,
+        sender: account(value, "sender").ok_or("no sender is named")?,
+        bot: is_bot(value, "sender"),
+        app_id: number(value, "check_run.app.id"),
+    })))
+}
+
+fn installation(event: &str, value: &Value) -> Result<Told, &'static str> {
+    let installation = number(value, "installation.id").ok_or("no installation is named")?;
+    let whole = event == "installation";
+    let (what, list) = match (whole, text(value, "action").unwrap_or_default()) {
+        (true, "deleted") => (Reach::Gone, "repositories"),
+        (true, "suspend") => (Reach::Suspended, "repositories"),
+        (true, "created" | "unsuspend") => (Reach::Back, "repositories"),
+        (true, _) => (Reach::Other, "repositories"),
+        (false, "removed") => (Reach::Gone, "repositories_removed"),
+        (false, "added") => (Reach::Back, "repositories_added"),
+        (false, _) => return Err("an action that is not looked at"),
+    };
+    let named = at(value, list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let repo = |named: &Value| {
+        Some(Repo { id: number(named, "id")?, name: text(named, "full_name")?.to_owned(), installation })
+    };
+    Ok(Told::Installation { installation, what, whole, repos: named.iter().filter_map(repo).collect() })
 }
 
 fn pull(value: &Value) -> Result<Told, &'static str> {
@@ -235,6 +333,81 @@ mod tests {
         assert_eq!((push.before.as_str(), push.at), (one.as_str(), Ms(1_795_984_130_000)));
         value["before"] = Value::Null;
         assert!(matches!(read("pull_request", &value.to_string()), Told::Pull { push: None, .. }));
+    }
+
+    fn pressed() -> Value {
+        json!({
+            "action": "requested_action",
+            "requested_action": {"identifier": "longer"},
+            "check_run": {"id": 31, "external_id": "run-1", "head_sha": "1".repeat(40), "pull_requests": [], "app": {"id": 77}},
+            "sender": {"id": 5, "login": "mona", "type": "User"},
+            "repository": {"id": 7, "full_name": "octo/demo"},
+            "installation": {"id": 3},
+        })
+    }
+
+    #[test]
+    fn a_button() {
+        let read = |value: &Value| match read("check_run", &value.to_string()) {
+            Told::Button(button) => Ok(*button),
+            told => Err(told),
+        };
+        let mut value = pressed();
+        let button = read(&value).unwrap();
+        assert_eq!((button.repo.id, button.repo.installation, button.check, button.app_id), (7, 3, 31, Some(77)));
+        assert_eq!((button.external.as_str(), button.head.as_str()), ("run-1", "1".repeat(40).as_str()));
+        assert_eq!(
+            (button.identifier, button.sender.id, button.bot),
+            (ButtonKind::Named("longer".to_owned()), 5, false)
+        );
+        value["action"] = "rerequested".into();
+        assert_eq!(read(&value).unwrap().identifier, ButtonKind::Rerun);
+        value["sender"]["type"] = "Bot".into();
+        value["check_run"]["app"] = Value::Null;
+        value["check_run"]["external_id"] = Value::Null;
+        let button = read(&value).unwrap();
+        assert_eq!((button.bot, button.app_id, button.external.as_str()), (true, None, ""));
+        for (at, what) in [
+            ("/action", json!("completed")),
+            ("/requested_action", Value::Null),
+            ("/check_run/id", json!(u64::MAX)),
+            ("/check_run/head_sha", json!("main")),
+            ("/sender", Value::Null),
+            ("/repository/id", json!("seven")),
+        ] {
+            let mut value = pressed();
+            *value.pointer_mut(at).unwrap() = what;
+            assert!(matches!(read(&value), Err(Told::Nothing(_))), "{at}");
+        }
+    }
+
+    #[test]
+    fn installations() {
+        let short = json!([{"id": 7, "full_name": "octo/demo"}, {"id": null, "full_name": "octo/odd"}, 7, {"id": 8}]);
+        let seven = vec![Repo { id: 7, name: "octo/demo".to_owned(), installation: 3 }];
+        for (event, action, list, expected) in [
+            ("installation", "created", "repositories", Some((Reach::Back, true))),
+            ("installation", "deleted", "repositories", Some((Reach::Gone, true))),
+            ("installation", "suspend", "repositories", Some((Reach::Suspended, true))),
+            ("installation", "unsuspend", "repositories", Some((Reach::Back, true))),
+            ("installation", "new_permissions_accepted", "repositories", Some((Reach::Other, true))),
+            ("installation", "of_the_future", "repositories", Some((Reach::Other, true))),
+            ("installation_repositories", "added", "repositories_added", Some((Reach::Back, false))),
+            ("installation_repositories", "removed", "repositories_removed", Some((Reach::Gone, false))),
+            ("installation_repositories", "of_the_future", "repositories_added", None),
+        ] {
+            let value = json!({ "action": action, "installation": { "id": 3 }, list: short });
+            let told = read(event, &value.to_string());
+            match expected {
+                Some((what, whole)) => {
+                    assert_eq!(told, Told::Installation { installation: 3, what, whole, repos: seven.clone() });
+                }
+                None => assert!(matches!(told, Told::Nothing(_)), "{told:?}"),
+            }
+        }
+        assert!(matches!(read("installation", "{\"action\": \"deleted\"}"), Told::Nothing(_)));
+        let told = read("installation", "{\"action\": \"deleted\", \"installation\": {\"id\": 3}}");
+        assert_eq!(told, Told::Installation { installation: 3, what: Reach::Gone, whole: true, repos: vec![] });
     }
 
     #[test]

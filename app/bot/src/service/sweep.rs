@@ -18,7 +18,8 @@ const YOUNG: u64 = MINUTE / 2;
 /// The subject that remembers how far the log was looked at.
 const KEY: &str = "service:sweep";
 /// The events that are handled.
-const EVENTS: [&str; 3] = ["issue_comment", "pull_request", "repository"];
+const EVENTS: [&str; 6] =
+    ["check_run", "installation", "installation_repositories", "issue_comment", "pull_request", "repository"];
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Swept {
