@@ -4,9 +4,9 @@ use domain::command::{Command, CommandError, VerbKind, Who, help, refusal};
 use domain::ids::RunId;
 use domain::ports::forge::{Account, Permission, Pull, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
-use domain::pull::{Asked, Denied, Event, PullState, head_meant, may};
-use domain::time::Ms;
-use domain::view::Answer;
+use domain::pull::{Approval, Asked, Auto, Cause, Denied, Event, PullState, head_meant, may};
+use domain::time::{Ms, utc};
+use domain::view::{Answer, Decided, Decision};
 use engine::service::{Archive, answers};
 use sha2::{Digest as _, Sha256};
 use suite::Suite;
@@ -77,85 +77,163 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             answer: Some(answer),
             audit: (verb.name, suite.clone().unwrap_or_default()),
         };
-        Ok(Ok(match (verb.kind, &suite) {
-            (VerbKind::Help, _) => {
+        let Some(suite) = suite else {
+            return Ok(Ok(match verb.kind {
+                VerbKind::Status => seen(self.service.status(&comment.pull, None).await?),
+                _ => {
+                    let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
+                    seen(help(&parse::known(&suites)))
+                }
+            }));
+        };
+        let mut pull = None;
+        if needs_look(verb.kind) {
+            pull = match asked(self.service.forge.pull(&comment.pull).await, now)? {
+                Ok(pull) => Some(pull),
+                Err(why) => return Ok(Err(why)),
+            };
+        }
+        let look = |pull: &Option<Pull>| pull.clone().map(|pull| Event::Observed(Box::new(pull), now));
+        let reaching = |event, detail: String| Reaching {
+            events: look(&pull).into_iter().chain([event]).collect(),
+            answer: None,
+            audit: (verb.name, detail),
+        };
+        let by = || author.login.clone();
+        let reason = || command.reason.clone().unwrap_or_default();
+        Ok(Ok(match verb.kind {
+            VerbKind::Help => {
                 let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
                 seen(help(&parse::known(&suites)))
             }
-            (VerbKind::Status, _) => seen(self.service.status(&comment.pull, suite.as_deref()).await?),
-            (VerbKind::Cancel, Some(suite)) => Reaching {
-                events: vec![Event::Cancel { suite: suite.clone(), by: author.login.clone(), comment: comment.id }],
-                answer: None,
-                audit: ("cancel", suite.clone()),
-            },
-            (VerbKind::Confirm, Some(suite)) => {
+            VerbKind::Status => seen(self.service.status(&comment.pull, Some(&suite)).await?),
+            VerbKind::Explain => {
+                let row = command.row.as_deref().unwrap_or_default();
+                seen(self.service.explain(&comment.pull, &suite, row).await?)
+            }
+            VerbKind::Cancel => {
+                let cancel = Event::Cancel { suite: suite.clone(), by: by(), comment: Some(comment.id) };
+                reaching(cancel, suite)
+            }
+            VerbKind::Confirm => {
                 // What was shown is started only if it is what would be merged.
-                let pull = match asked(self.service.forge.pull(&comment.pull).await, now)? {
-                    Ok(pull) => pull,
-                    Err(why) => return Ok(Err(why)),
-                };
-                let (suite, digest) = (suite.clone(), command.digest.clone());
-                let audit = ("confirm", suite.clone());
-                let confirm = Event::Confirm { suite, digest, comment: comment.id };
-                Reaching { events: vec![Event::Observed(Box::new(pull), now), confirm], answer: None, audit }
+                let digest = command.digest.clone();
+                reaching(Event::Confirm { suite: suite.clone(), digest, comment: comment.id }, suite)
             }
-            (VerbKind::Run, Some(suite)) => {
-                let pull = match asked(self.service.forge.pull(&comment.pull).await, now)? {
-                    Ok(pull) => pull,
-                    Err(why) => return Ok(Err(why)),
-                };
+            VerbKind::Retry => {
+                let Some(run) = run_id(comment) else { return Ok(Ok(no_time(comment))) };
+                let (by, comment) = (author.clone(), Some(comment.id));
+                reaching(Event::Retry { suite: suite.clone(), run, by, comment }, suite)
+            }
+            VerbKind::Accept => {
+                let decision = Decision { what: Decided::Accepted, by: by(), why: reason(), at: Some(utc(now)) };
+                let detail = format!("{suite}: {}", reason());
+                reaching(Event::Accept { suite, decision, comment: comment.id }, detail)
+            }
+            VerbKind::Auto => {
+                let on = command.state.unwrap_or_default();
+                let auto = Auto { on, by: author.clone(), comment: comment.id, at: now, head: None };
+                let detail = format!("{suite} {}", if on { "on" } else { "off" });
+                reaching(Event::Auto { suite, auto }, detail)
+            }
+            VerbKind::Run | VerbKind::Plan | VerbKind::Skip | VerbKind::Compare => {
+                let Some(pull) = pull.clone() else { return Ok(Err("the pull request was not looked at".to_owned())) };
                 let pushes = state.as_ref().map(|state| state.pushes.clone()).unwrap_or_default();
-                run(comment, author, command, suite, pull, &pushes, now)
+                match self.asking(comment, author, command, &suite, pull, &pushes, now) {
+                    Err(reaching) => reaching,
+                    Ok(asked) if verb.kind == VerbKind::Plan => reaching(Event::Preview(Box::new(asked)), suite),
+                    Ok(asked) if verb.kind == VerbKind::Skip => {
+                        let (why, detail) = (reason(), format!("{suite}: {}", reason()));
+                        reaching(Event::Skip { asked: Box::new(asked), why }, detail)
+                    }
+                    Ok(asked) => {
+                        let detail = format!("{suite} at {}", asked.head);
+                        reaching(Event::Ask(Box::new(asked)), detail)
+                    }
+                }
             }
-            _ => refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name)),
+            VerbKind::Calibrate | VerbKind::Aa => {
+                refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name))
+            }
         }))
+    }
+
+    /// What is asked for, at the head that is meant.
+    #[allow(clippy::too_many_arguments)] // Each is one fact of a command, used once.
+    fn asking(
+        &self,
+        comment: &Comment,
+        author: &Account,
+        command: &Command,
+        suite: &str,
+        pull: Pull,
+        pushes: &[domain::pull::Push],
+        now: Ms,
+    ) -> Result<Asked, Reaching> {
+        let pairs = command.request.pairs.clone();
+        // Whoever looks or puts away runs nothing: any head will do.
+        let starts = matches!(command.verb.kind, VerbKind::Run | VerbKind::Compare);
+        let named = pairs.iter().find(|(key, _)| key == "sha").map(|(_, value)| value.clone());
+        let head = match head_meant(&pull, named.as_deref(), pushes, comment.written) {
+            Ok(head) => head,
+            Err(Denied::NeedsSha { head }) if !starts => head,
+            Err(denied) => return Err(self.no_head(comment, author, suite, &pairs, pull, &denied, now)),
+        };
+        let Some(run) = run_id(comment) else { return Err(no_time(comment)) };
+        Ok(Asked {
+            run,
+            pull: pull.id.clone(),
+            suite: suite.to_owned(),
+            pairs,
+            head,
+            base_ref: pull.base_ref.clone(),
+            base: pull.base.clone(),
+            fork: pull.is_fork(),
+            by: author.clone(),
+            comment: comment.id,
+            at: now,
+            continues: None,
+            retries: None,
+            cause: Cause::Command,
+        })
+    }
+
+    /// Why no head is meant; a fork's can be approved with a button.
+    #[allow(clippy::too_many_arguments)] // Each is one fact of a command, used once.
+    fn no_head(
+        &self,
+        comment: &Comment,
+        author: &Account,
+        suite: &str,
+        pairs: &[(String, String)],
+        pull: Pull,
+        denied: &Denied,
+        now: Ms,
+    ) -> Reaching {
+        let line = answers::without_sha(suite, pairs);
+        let mut reaching = refused(comment, answers::denied(denied, &line), denied.to_string());
+        if let Denied::NeedsSha { head } = denied {
+            let pairs = pairs.iter().filter(|(key, _)| key != "sha").cloned().collect();
+            let (head, by) = (head.clone(), author.clone());
+            let approval = Approval { head, pairs, by, comment: comment.id, at: now, over: None };
+            reaching.events = vec![Event::NeedsApproval { suite: suite.to_owned(), approval }];
+        }
+        reaching.events.insert(0, Event::Observed(Box::new(pull), now));
+        reaching
     }
 }
 
-fn run(
-    comment: &Comment,
-    author: &Account,
-    command: &Command,
-    suite: &str,
-    pull: Pull,
-    pushes: &[domain::pull::Push],
-    now: Ms,
-) -> Reaching {
-    let pairs = command.request.pairs.clone();
-    let named = pairs.iter().find(|(key, _)| key == "sha").map(|(_, value)| value.clone());
-    let head = match head_meant(&pull, named.as_deref(), pushes, comment.written) {
-        Ok(head) => head,
-        Err(denied) => {
-            let line = answers::without_sha(suite, &pairs);
-            let mut reaching = refused(comment, answers::denied(&denied, &line), denied.to_string());
-            if !matches!(denied, Denied::Permission { .. }) {
-                reaching.events.insert(0, Event::Observed(Box::new(pull), now));
-            }
-            return reaching;
-        }
-    };
-    let Some(run) = run_id(comment) else {
-        return refused(comment, answers::not_built("this comment"), "the comment has no time".to_owned());
-    };
-    let asked = Asked {
-        run,
-        pull: pull.id.clone(),
-        suite: suite.to_owned(),
-        pairs,
-        head: head.clone(),
-        base_ref: pull.base_ref.clone(),
-        base: pull.base.clone(),
-        fork: pull.is_fork(),
-        by: author.clone(),
-        comment: comment.id,
-        at: now,
-        continues: None,
-    };
-    Reaching {
-        audit: ("run", format!("{suite} at {head}")),
-        events: vec![Event::Observed(Box::new(pull), now), Event::Ask(Box::new(asked))],
-        answer: None,
+/// Whether the pull request is looked at first: what is done depends on its head.
+fn needs_look(verb: VerbKind) -> bool {
+    use VerbKind::{Aa, Accept, Auto, Calibrate, Cancel, Compare, Confirm, Explain, Help, Plan, Retry, Run, Skip, Status};
+    match verb {
+        Run | Plan | Skip | Compare | Confirm | Retry | Accept | Auto => true,
+        Status | Cancel | Explain | Help | Calibrate | Aa => false,
     }
+}
+
+fn no_time(comment: &Comment) -> Reaching {
+    refused(comment, answers::not_built("this comment"), "the comment has no time".to_owned())
 }
 
 /// The id of the run that a comment asks for: it follows from the comment, so that handling it twice makes one run.
