@@ -12,6 +12,7 @@ pub mod labs;
 mod part;
 pub mod payload;
 pub mod planner;
+mod pressed;
 pub mod run;
 pub mod shared;
 pub mod sweep;

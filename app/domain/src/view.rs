@@ -2,12 +2,13 @@
 //!
 //! Whatever is `None` or empty is not known: it is left out of what people read or said to be unknown, never made up.
 //! Texts are raw: what renders them escapes them. [`arms`] are control and treatments, [`state`] is how far the run
-//! has come, [`facts`] is what was found beside the measurements, [`answer`] is the one further comment, and
+//! has come, [`facts`] is what was found beside the measurements, [`measured`] what the numbers come from, [`answer`] is the one further comment, and
 //! [`of_case`] makes a view where only a case and its outcome are known.
 
 pub mod answer;
 pub mod arms;
 pub mod facts;
+pub mod measured;
 pub mod of_case;
 pub mod state;
 
@@ -21,6 +22,7 @@ pub use facts::{
     ArmFacts, Average, Busy, Calibrated, Earlier, Fingerprint, Happening, Infrastructure, Moment, Provenance, Rounds,
     Trouble,
 };
+pub use measured::{Measured, Pair};
 pub use of_case::Texts;
 pub use state::{Decided, Decision, Ending, State, Surface};
 pub use stats::output::{Both, Cell, Interval, Ordered, TOTAL, TableRow};
@@ -54,6 +56,9 @@ pub struct View {
     pub headline: Option<String>,
     /// The settings that the comparison is judged by.
     pub settings: Config,
+    /// What was measured round by round; `None` where nothing was judged.
+    #[serde(skip)]
+    pub measured: Option<Measured>,
     /// What had to be equal.
     pub fingerprint: Option<Fingerprint>,
     /// Conditions that follow from the commits and differ: shown, never a mismatch.
@@ -101,6 +106,7 @@ impl View {
             treatments: Vec::new(),
             headline: None,
             settings: Config::default(),
+            measured: None,
             fingerprint: None,
             context: Vec::new(),
             calibration: None,

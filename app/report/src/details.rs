@@ -109,7 +109,8 @@ impl Teller<'_> {
     fn table(&self, head: &str, right: usize, rows: &[Vec<String>]) -> Result<String, RenderError> {
         let head = self.words.get(head)?;
         if self.dialect == Dialect::Text {
-            return Ok(aligned(&head, right, rows));
+            let titles: Vec<&str> = head.split('|').map(str::trim).collect();
+            return Ok(aligned(&titles, right, rows));
         }
         let columns = head.split('|').count();
         let rule: Vec<&str> = (0..columns).map(|i| if i < right { "---" } else { "---:" }).collect();
@@ -394,9 +395,9 @@ impl Teller<'_> {
 }
 
 /// Columns of the width of their widest entry, two spaces apart, without lines.
-fn aligned(head: &str, right: usize, rows: &[Vec<String>]) -> String {
+pub(crate) fn aligned<T: AsRef<str>>(head: &[T], right: usize, rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
-    table.load_style(NOTHING).set_header(head.split('|').map(str::trim)).add_rows(rows);
+    table.load_style(NOTHING).set_header(head.iter().map(AsRef::as_ref)).add_rows(rows);
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
         column.set_cell_alignment(if i < right { CellAlignment::Left } else { CellAlignment::Right });

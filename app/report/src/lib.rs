@@ -6,8 +6,9 @@
 //! [`progress`] how far a run has come, [`points`] the rows that decide, [`interpretation`] what the numbers mean,
 //! [`facts`] what stands beside them, [`details`] what is folded away; [`rows`] and [`figures`] make the table. [`page`]
 //! puts them together and [`budget`] makes them fit. [`escape`] disarms foreign text, [`numbers`] writes numbers,
-//! [`marker`] finds a comment again, [`spans`] writes the lines of answers and remarks, [`needed`] says how many rounds would decide.
+//! [`marker`] finds a comment again, [`answer`] and [`spans`] write answers and remarks, [`needed`] says how many rounds would decide.
 
+mod answer;
 mod budget;
 mod details;
 mod dialect;
@@ -17,7 +18,7 @@ mod figures;
 mod heading;
 mod interpretation;
 pub mod marker;
-mod needed;
+pub mod needed;
 pub mod numbers;
 mod page;
 mod points;

@@ -34,7 +34,7 @@ fn to_confirm(row: &RowStats) -> Option<u64> {
 
 /// What adding rounds promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Promise {
+pub enum Promise {
     /// This many in all.
     Rounds(u64),
     /// No fewer than this many in all; whether they decide cannot be told yet.
@@ -47,7 +47,7 @@ pub(crate) enum Promise {
 
 /// How many rounds in all would decide what is open: the one rule for a row and for a verdict.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule<'a> {
+pub struct Rule<'a> {
     judgement: &'a Judgement,
     /// Fewer rounds than these decide nothing, whatever they say.
     floor: u64,
@@ -57,7 +57,8 @@ pub(crate) struct Rule<'a> {
 
 impl<'a> Rule<'a> {
     /// The rule of a judgement, with `done` rounds so far.
-    pub(crate) fn new(judgement: &'a Judgement, settings: &Config, done: u64) -> Self {
+    #[must_use]
+    pub fn new(judgement: &'a Judgement, settings: &Config, done: u64) -> Self {
         let asked = match judgement.reason {
             Reason::NoCalibration => whole(settings.min_rounds_c),
             Reason::WeakCalibration => whole(settings.min_rounds_b),
@@ -68,7 +69,8 @@ impl<'a> Rule<'a> {
     }
 
     /// What would settle a row by a metric; `None` where that does not hold anything open.
-    pub(crate) fn row(&self, name: &str, metric: Metric) -> Option<Promise> {
+    #[must_use]
+    pub fn row(&self, name: &str, metric: Metric) -> Option<Promise> {
         let verdict = self.judgement.rows.as_ref()?.get(name)?;
         let row = self.judgement.row(metric, name)?;
         let open = match metric {
@@ -88,7 +90,8 @@ impl<'a> Rule<'a> {
     }
 
     /// What would decide the verdict: the largest need of its open rows.
-    pub(crate) fn all(&self) -> Promise {
+    #[must_use]
+    pub fn all(&self) -> Promise {
         let names = self.judgement.rows.iter().flat_map(Ordered::iter).map(|(name, _)| name);
         let needs = names.flat_map(|name| Metric::ALL.into_iter().filter_map(|metric| self.row(name, metric)));
         let none = if self.asked == 0 { Promise::Unknown } else { Promise::AtLeast(self.floor) };
@@ -109,7 +112,8 @@ impl Promise {
 }
 
 /// The largest number of rounds that any row rests on.
-pub(crate) fn done(view: &View) -> u64 {
+#[must_use]
+pub fn done(view: &View) -> u64 {
     let tables = view.treatments.iter().filter_map(|treatment| treatment.judgement.as_ref()).map(|j| &j.table);
     let judged = tables.flat_map(Ordered::iter).map(|(_, row)| row.cpu.n_treatment as u64).max().unwrap_or(0);
     view.rounds.done.max(judged)

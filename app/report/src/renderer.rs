@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use domain::view::{Answer, Block, View};
+use domain::view::{Answer, View};
 use handlebars::Handlebars;
 use serde_json::{Value, json};
 
+use crate::answer::written;
 use crate::budget::{LIMIT, Limits, size};
 use crate::dialect::Dialect;
 use crate::marker;
@@ -17,13 +18,14 @@ use crate::teller::Teller;
 use crate::words::{self, Words};
 
 /// The templates that are built in, by file name.
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("comment.hbs", include_str!("../../../templates/comment.hbs")),
     ("table.hbs", include_str!("../../../templates/table.hbs")),
     ("check_summary.hbs", include_str!("../../../templates/check_summary.hbs")),
     ("check_text.hbs", include_str!("../../../templates/check_text.hbs")),
     ("text.hbs", include_str!("../../../templates/text.hbs")),
     ("reply.hbs", include_str!("../../../templates/reply.hbs")),
+    ("reply_text.hbs", include_str!("../../../templates/reply_text.hbs")),
 ];
 const WORDS: &str = include_str!("../../../templates/words.txt");
 
@@ -147,8 +149,16 @@ impl Renderer {
     /// # Errors
     /// Templates of a folder that do not fit.
     pub fn reply(&self, answer: &Answer) -> Result<Rendered, RenderError> {
-        let body = fitting(|limits| self.fill("reply", &self.answer(answer, limits)?))?;
+        let body = fitting(|limits| self.fill("reply", &self.answer(answer, limits, Dialect::Markdown)?))?;
         Ok(Rendered { body })
+    }
+
+    /// The same as plain text, up to one line break at its end.
+    ///
+    /// # Errors
+    /// Templates of a folder that do not fit.
+    pub fn reply_text(&self, answer: &Answer) -> Result<String, RenderError> {
+        Ok(self.fill("reply_text", &self.answer(answer, Limits::ALL, Dialect::Text)?)? + "\n")
     }
 
     /// The one line of a comment that tells somebody of a verdict.
@@ -209,22 +219,23 @@ impl Renderer {
         Ok(text.trim_end().to_owned())
     }
 
-    fn answer(&self, answer: &Answer, limits: Limits) -> Result<Value, RenderError> {
+    fn answer(&self, answer: &Answer, limits: Limits, dialect: Dialect) -> Result<Value, RenderError> {
+        let words = self.words_of(dialect);
         let most = limits.list.saturating_mul(4);
         let mut blocks = Vec::new();
         for (title, block) in answer.blocks.iter().take(limits.list) {
-            let (mut body, more) = written(block, limits, most);
+            let (mut body, more) = written(block, dialect, limits, most);
             if more > 0 {
-                body = format!("{body}\n\n{}", self.words.say("list.more_lines", &json!({ "n": more }))?);
+                body = format!("{body}\n\n{}", words.say("list.more_lines", &json!({ "n": more }))?);
             }
-            blocks.push(json!({ "title": title.as_ref().map(|t| Dialect::Markdown.prose(t, 120)), "body": body }));
+            blocks.push(json!({ "title": title.as_ref().map(|t| dialect.prose(t, 120)), "body": body }));
         }
         let left = answer.blocks.len().saturating_sub(limits.list);
-        let left = if left > 0 { Some(self.words.say("list.more_lines", &json!({ "n": left }))?) } else { None };
+        let left = if left > 0 { Some(words.say("list.more_lines", &json!({ "n": left }))?) } else { None };
         Ok(json!({
             "marker": marker::REPLY,
-            "kind": self.words.get(&format!("answer.{}", answer.kind.key()))?,
-            "title": spans(&answer.title, Dialect::Markdown, limits, false),
+            "kind": words.get(&format!("answer.{}", answer.kind.key()))?,
+            "title": spans(&answer.title, dialect, limits, false),
             "blocks": blocks,
             "left_out": left,
         }))
@@ -249,31 +260,4 @@ fn fitting(make: impl Fn(Limits) -> Result<String, RenderError>) -> Result<Strin
         }
     }
     found.ok_or(RenderError::TooLong { size: last, limit: LIMIT })
-}
-
-/// A part of an answer as Markdown, with the number of lines left out.
-fn written(block: &Block, limits: Limits, most: usize) -> (String, usize) {
-    match block {
-        Block::Paragraph(line) => (spans(line, Dialect::Markdown, limits, false), 0),
-        Block::List(lines) => {
-            let shown: Vec<String> = lines
-                .iter()
-                .take(most)
-                .map(|line| format!("- {}", spans(line, Dialect::Markdown, limits, false)))
-                .collect();
-            (shown.join("\n"), lines.len().saturating_sub(most))
-        }
-        Block::Table { head, rows } => {
-            let titles: Vec<String> = head.iter().map(|t| Dialect::Markdown.prose(t, 80)).collect();
-            let mut lines = vec![format!("| {} |", titles.join(" | ")), format!("|{}", "---|".repeat(head.len()))];
-            for row in rows.iter().take(most) {
-                let cells: Vec<String> = (0..head.len())
-                    .map(|i| row.get(i).map_or_else(String::new, |c| spans(c, Dialect::Markdown, limits, true)))
-                    .collect();
-                lines.push(format!("| {} |", cells.join(" | ")));
-            }
-            (lines.join("\n"), rows.len().saturating_sub(most))
-        }
-        Block::Lines(text) => crate::escape::block(text, most, limits.name.max(32) * 4),
-    }
 }

@@ -195,6 +195,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             continues: None,
             retries: None,
             cause: Cause::Command,
+            jobs: command.verb.kind == VerbKind::Compare,
         })
     }
 

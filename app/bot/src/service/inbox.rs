@@ -4,7 +4,7 @@
 //! with everything that follows. What cannot be asked now puts the delivery off, and nothing is lost.
 
 use domain::ports::desk::{AuditLine, OpenDelivery, Settle};
-use domain::ports::forge::{Account, ForgeError, PullId};
+use domain::ports::forge::{Account, ForgeError, PullId, Repo};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
 use domain::pull::{Event, PullState};
 use domain::time::{MINUTE, Ms, SECOND};
@@ -13,7 +13,7 @@ use engine::service::{Archive, Service};
 use suite::Suite;
 
 use super::commanded::not_understood;
-use super::payload::{Comment, Happened, Told, read};
+use super::payload::{Button, Comment, Happened, Reach, Told, read};
 use super::shared::Shared;
 use crate::command::parse;
 
@@ -98,11 +98,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         }
         let handled = match told {
             Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
-            Told::Button(button) => {
-                Ok(Handled::Nothing(Box::default(), format!("a button of check {} leads nowhere", button.check)))
-            }
-            Told::Installation { installation, what, .. } => {
-                Ok(Handled::Nothing(Box::default(), format!("installation {installation}: {what:?}")))
+            Told::Button(button) => self.button(&button, &delivery.guid, now).await,
+            Told::Installation { installation, what, whole, repos } => {
+                self.installation(installation, what, whole, repos).await
             }
             Told::Repo(repo) => {
                 let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
@@ -205,12 +203,62 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         })
     }
 
+    async fn button(&self, button: &Button, guid: &str, now: Ms) -> Result<Handled, Stopped> {
+        let audit = |action: &str, detail: &str| AuditLine {
+            at: now,
+            actor: actor(&button.sender),
+            action: action.to_owned(),
+            subject: format!("check:{}", button.check),
+            detail: detail.to_owned(),
+        };
+        Ok(match self.pressed(button, guid, now).await? {
+            Ok((id, events, detail)) => {
+                let settle = Settle { audit: vec![audit("pressed", &detail)], ..Settle::default() };
+                Handled::Events(id, events, Box::new(settle), detail)
+            }
+            Err(why) => {
+                let settle = Settle { audit: vec![audit("refused", &why)], ..Settle::default() };
+                Handled::Nothing(Box::new(settle), why)
+            }
+        })
+    }
+
+    /// The app was installed, removed, or may do nothing for a while. Removed, nothing it runs goes on; suspended, it does:
+    /// that may be over soon.
+    async fn installation(
+        &self,
+        installation: u64,
+        what: Reach,
+        whole: bool,
+        repos: Vec<Repo>,
+    ) -> Result<Handled, Stopped> {
+        let outcome = format!("installation {installation}: {what:?}");
+        if what == Reach::Back {
+            let settle = Settle { repos, ..Settle::default() };
+            return Ok(Handled::Nothing(Box::new(settle), outcome));
+        }
+        if what != Reach::Gone {
+            return Ok(Handled::Nothing(Box::default(), outcome));
+        }
+        let active = self.service.desk().active_runs().await.map_err(EngineError::from)?;
+        for row in active {
+            let key = format!("pull:{}:{}", row.repo, row.number);
+            let Some(subject) = self.service.desk().read(&key).await.map_err(EngineError::from)? else { continue };
+            let id = PullState::from_json(&subject.state).map_err(EngineError::from)?.id;
+            let named = repos.iter().any(|repo| repo.id == id.repo.id);
+            if id.repo.installation == installation && (whole || named) {
+                self.service.apply(&id, &[Event::Removed], &Settle::default()).await?;
+            }
+        }
+        Ok(Handled::Nothing(Box::default(), outcome))
+    }
+
     /// A pull request is to be looked at. One that nobody ever asked for anything on is not: only its pushes are remembered,
     /// because a command may have been written before them.
     async fn looked(&self, id: PullId, push: Option<domain::pull::Push>, now: Ms) -> Result<Handled, Stopped> {
         let state = self.state(&id).await?;
         let mut events: Vec<Event> = push.into_iter().map(Event::Pushed).collect();
-        if state.is_some_and(|state| !state.shown.is_empty()) {
+        if state.is_some_and(|state| state.matters()) || !self.service.settings.always.is_empty() {
             match asked(self.service.forge.pull(&id).await, now)? {
                 Ok(pull) => events.push(Event::Observed(Box::new(pull), now)),
                 Err(why) => return Ok(Handled::Events(id, events, Box::default(), why)),

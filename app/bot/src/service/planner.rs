@@ -62,6 +62,25 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
         self.made(asked).await.map_err(|no| without_folders(no, &self.shared))
     }
 
+    async fn preview(&self, asked: &Asked) -> Result<Answer, NoPlan> {
+        self.shown(asked).await.map_err(|no| without_folders(no, &self.shared))
+    }
+
+    async fn weigh(&self, asked: &Asked, before: &Plan, head: &CommitSha) -> Result<Compared, NoPlan> {
+        self.compared(asked, before, head).await.map_err(|no| without_folders(no, &self.shared))
+    }
+
+    async fn manners(&self, _repo: &Repo, suite: &str) -> Result<Manners, NoPlan> {
+        let suite = self.shared.suites.get(suite).ok_or_else(|| no_suite(suite))?;
+        let rerun = &suite.rerun;
+        Ok(Manners {
+            on_push: rerun.on_push,
+            debounce_ms: rerun.debounce.0,
+            notify: rerun.notify,
+            require_checks: rerun.require_checks.clone(),
+        })
+    }
+
     fn title(&self, suite: &str) -> String {
         self.shared.suites.get(suite).map_or_else(|| suite.to_owned(), |suite| suite.title.clone())
     }

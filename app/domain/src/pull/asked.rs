@@ -65,6 +65,9 @@ pub struct Asked {
     /// What makes it begin.
     #[serde(default)]
     pub cause: Cause,
+    /// Whether the pairs name jobs that ran already: nothing is launched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub jobs: bool,
 }
 
 impl Asked {
@@ -87,7 +90,8 @@ impl Asked {
     #[must_use]
     pub fn line(&self) -> String {
         let pairs: String = self.pairs.iter().map(|(key, value)| [" ", key, "=", value].concat()).collect();
-        format!("/ab-test {}{pairs}", self.suite)
+        let verb = if self.jobs { " compare" } else { "" };
+        format!("/ab-test {}{verb}{pairs}", self.suite)
     }
 
     /// Whether more rounds of an earlier comparison are asked for.

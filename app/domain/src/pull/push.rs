@@ -153,6 +153,9 @@ pub struct Auto {
 impl Shown {
     /// Whether a person, or the request itself, put an end to it: then a push begins nothing by itself.
     fn is_put_away(&self) -> bool {
+        if self.asked.jobs {
+            return true;
+        }
         let Stage::Over(over) = &self.stage else { return false };
         match over.ended.as_ref().map(|(how, _)| *how) {
             None | Some(Ending::Failed | Ending::Superseded | Ending::ChecksFailed) => false,
@@ -216,6 +219,7 @@ impl PullState {
             continues: None,
             retries: None,
             cause: Cause::Push,
+            jobs: false,
         })
     }
 

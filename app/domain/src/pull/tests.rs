@@ -49,6 +49,7 @@ fn asked(n: u32, head: u8) -> Asked {
         continues: None,
         retries: None,
         cause: Cause::Command,
+        jobs: false,
     }
 }
 

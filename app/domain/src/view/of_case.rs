@@ -1,12 +1,14 @@
 //! The view where only a case and its outcome are known.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 use stats::case::{Arm, Control as ControlTrial, Event, Trial};
 
 use super::{
-    ArmFacts, Calibrated, Case, Difference, Happening, Infrastructure, Job, Metric, Outcome, Provenance, State,
-    Treatment, View,
+    ArmFacts, Calibrated, Case, Difference, Happening, Infrastructure, Job, Measured, Metric, Outcome, Provenance,
+    State, Treatment, View,
 };
 
 /// Texts that may come with a case. What is absent stays unknown; what is not listed here is not read.
@@ -43,6 +45,7 @@ impl View {
         view.workload = texts.workload;
         view.provenance = texts.provenance;
         view.settings = case.config.clone();
+        view.measured = Some(Measured::new(Arc::new(case.clone())));
         for (name, arm) in &case.arms {
             let mut treatment = Treatment::new(name);
             treatment.runs = Some(treatments_of(arm).count() as u64);

@@ -168,7 +168,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Ok(wants)
     }
 
-    async fn view(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<View, EngineError> {
+    pub(super) async fn view(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<View, EngineError> {
         let asked = &shown.asked;
         let title = self.planner.title(&asked.suite);
         let early = |state: State| views::early(asked, &title, state);

@@ -1,5 +1,6 @@
 //! How things are on a pull request.
 
+use domain::ids::RunId;
 use domain::machine::Run;
 use domain::ports::forge::PullId;
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
@@ -9,7 +10,7 @@ use domain::view::{Answer, Block, Kind, Span, State};
 
 use super::answers::{asked_for, code, words};
 use super::{Archive, Service};
-use crate::engine::EngineError;
+use crate::engine::{EngineError, key_of, plan_of};
 use crate::progress::Progress;
 
 type Row = (String, Vec<Span>);
@@ -37,6 +38,30 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let service = format!("The service has {active} {} altogether.", if active == 1 { "run" } else { "runs" });
         blocks.push((None, Block::Paragraph(vec![words(service)])));
         Ok(Answer { kind: Kind::Status, title, blocks })
+    }
+
+    /// The number of the pull request of a repository that a run is about.
+    ///
+    /// # Errors
+    /// A failing store, or a plan that cannot be read.
+    pub async fn pull_of(&self, run: &RunId, repo: u64) -> Result<Option<u64>, EngineError> {
+        let Some(subject) = self.desk().read(&key_of(run)).await? else { return Ok(None) };
+        let from = plan_of(&subject)?.origin.pull;
+        Ok(from.filter(|from| from.repo == repo).map(|from| from.number))
+    }
+
+    /// How the number of a row of a suite came to be.
+    ///
+    /// # Errors
+    /// A failing store, or a state that cannot be read.
+    pub async fn explain(&self, id: &PullId, suite: &str, row: &str) -> Result<Answer, EngineError> {
+        let subject = self.desk().read(&id.key()).await?;
+        let state = subject.map(|subject| PullState::from_json(&subject.state)).transpose()?;
+        let Some((state, shown)) = state.as_ref().and_then(|state| Some((state, state.shown.get(suite)?))) else {
+            let title = vec![words("nothing was asked for on this pull request yet")];
+            return Ok(Answer { kind: Kind::Refusal, title, blocks: Vec::new() });
+        };
+        Ok(super::explain::row(&self.view(state, shown, self.now()).await?, row))
     }
 
     async fn rows(&self, state: Option<&PullState>, shown: &Shown) -> Result<Vec<Row>, EngineError> {

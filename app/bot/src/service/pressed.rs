@@ -1,0 +1,159 @@
+//! What a button of a check leads to: nothing that a command of the same person would not.
+
+use domain::command::Who;
+use domain::ids::RunId;
+use domain::ports::forge::{Account, Permission, PullId};
+use domain::ports::{Clock, Desk, Forge, Lab, Planner};
+use domain::pull::{Asked, Cause, Event, PullState, Shown, Stage, may};
+use domain::time::Ms;
+use engine::service::Archive;
+use engine::service::checks::{APPROVE, About, CANCEL, RERUN};
+use sha2::{Digest as _, Sha256};
+
+use super::inbox::{Inbox, Stopped, asked};
+use super::payload::{Button, ButtonKind};
+
+/// What pressing it leads to: a pull request and what happens to it, or words for why nothing does.
+pub(super) type Pressed = Result<(PullId, Vec<Event>, String), String>;
+
+impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F, P, L, R, C> {
+    /// A button was pressed. Only the external id leads to the pull request: for forks the forge names none.
+    pub(super) async fn pressed(&self, button: &Button, guid: &str, now: Ms) -> Result<Pressed, Stopped> {
+        let no = |why: &str| Ok(Err(why.to_owned()));
+        if button.bot {
+            return no("a program pressed it");
+        }
+        if button.app_id != Some(self.shared.config.github.app_id) {
+            return no("a check of another app");
+        }
+        if !self.shared.serves(&button.repo.name) {
+            return no("the repository is not served");
+        }
+        let Some(about) = About::read(&button.external) else { return no("a check of which nothing is known") };
+        let number = match &about {
+            About::Head { number, .. } => Some(*number),
+            About::Run(run) => self.service.pull_of(run, button.repo.id).await?,
+        };
+        let Some(number) = number else { return no("a check of a run that is not known") };
+        let id = PullId { repo: button.repo.clone(), number };
+        let Some(state) = self.state(&id).await? else { return no("a pull request that is not known") };
+        let name = match &button.identifier {
+            ButtonKind::Rerun => RERUN,
+            ButtonKind::Named(name) => name.as_str(),
+        };
+        let running = state.running();
+        let requester = running.is_some_and(|shown| shown.asked.by.id == button.sender.id);
+        let who = if name == CANCEL { Who::RequesterOrWrite } else { Who::Write };
+        let permission = if who == Who::RequesterOrWrite && requester {
+            Permission::None
+        } else {
+            match asked(self.service.forge.permission(&id.repo, &button.sender).await, now)? {
+                Ok(permission) => permission,
+                Err(why) => return Ok(Err(why)),
+            }
+        };
+        if let Err(denied) = may(who, permission, requester, &button.sender.login) {
+            return Ok(Err(format!("denied: {denied}")));
+        }
+        let pull = match asked(self.service.forge.pull(&id).await, now)? {
+            Ok(pull) => pull,
+            Err(why) => return Ok(Err(why)),
+        };
+        let Some(run) = run_id(guid, now) else { return no("no run can be made of this") };
+        let new = New { run, by: button.sender.clone(), now };
+        let event = match (name, &about) {
+            (CANCEL, About::Run(run)) => match state.of_run(run) {
+                Some(shown) => {
+                    let suite = shown.asked.suite.clone();
+                    Event::Cancel { suite, by: button.sender.login.clone(), comment: None }
+                }
+                None => return no("that run is not shown any more"),
+            },
+            (RERUN, About::Run(run)) => match state.of_run(run) {
+                Some(shown) => again(shown, &pull, new),
+                None => return no("that run is not shown any more"),
+            },
+            (RERUN, About::Head { suite, head, .. }) if pull.head == *head && !pull.is_fork() => {
+                Event::Ask(Box::new(of_head(&pull, suite, Vec::new(), 0, new)))
+            }
+            (APPROVE, About::Head { suite, head, .. }) => match approved(&state, suite, head, &pull, new) {
+                Ok(event) => event,
+                Err(why) => return Ok(Err(why.to_owned())),
+            },
+            _ => return no("a button that is not known"),
+        };
+        let detail = format!("{name} of check {}", button.check);
+        Ok(Ok((id, vec![Event::Observed(Box::new(pull), now), event], detail)))
+    }
+}
+
+/// Who asks for a run, and which.
+struct New {
+    run: RunId,
+    by: Account,
+    now: Ms,
+}
+
+/// The same once more: what is missing where there is no verdict, the same request where there is one.
+fn again(shown: &Shown, pull: &domain::ports::forge::Pull, new: New) -> Event {
+    let decided = matches!(&shown.stage, Stage::Over(over) if over.verdict.is_some());
+    if !decided {
+        let suite = shown.asked.suite.clone();
+        return Event::Retry { suite, run: new.run, by: new.by, comment: None };
+    }
+    let New { run, by, now } = new;
+    // A fork's head was approved; another one is not.
+    let head = if pull.is_fork() { shown.asked.head.clone() } else { pull.head.clone() };
+    let (base_ref, base, cause) = (pull.base_ref.clone(), pull.base.clone(), Cause::Button);
+    let asked =
+        Asked { run, by, head, base_ref, base, at: now, cause, continues: None, retries: None, ..shown.asked.clone() };
+    Event::Ask(Box::new(asked))
+}
+
+/// Somebody who may has read the head of a fork.
+fn approved(
+    state: &PullState,
+    suite: &str,
+    head: &domain::ids::CommitSha,
+    pull: &domain::ports::forge::Pull,
+    new: New,
+) -> Result<Event, &'static str> {
+    let waits = state.approvals.get(suite).filter(|approval| approval.head == *head && approval.over.is_none());
+    let Some(waits) = waits else { return Err("nothing waits for this approval any more") };
+    if pull.head != *head {
+        return Err("the head has moved: what was approved is not what would run");
+    }
+    if !pull.open {
+        return Err("the pull request is closed");
+    }
+    let mut pairs = waits.pairs.clone();
+    pairs.push(("sha".to_owned(), head.to_string()));
+    Ok(Event::Ask(Box::new(of_head(pull, suite, pairs, waits.comment, new))))
+}
+
+fn of_head(pull: &domain::ports::forge::Pull, suite: &str, pairs: Vec<(String, String)>, comment: u64, new: New) -> Asked {
+    Asked {
+        run: new.run,
+        pull: pull.id.clone(),
+        suite: suite.to_owned(),
+        pairs,
+        head: pull.head.clone(),
+        base_ref: pull.base_ref.clone(),
+        base: pull.base.clone(),
+        fork: pull.is_fork(),
+        by: new.by,
+        comment,
+        at: new.now,
+        continues: None,
+        retries: None,
+        cause: Cause::Button,
+        jobs: false,
+    }
+}
+
+/// The id of the run that a delivery asks for: it follows from the delivery, so that handling it twice makes one run.
+fn run_id(guid: &str, now: Ms) -> Option<RunId> {
+    let digest = Sha256::digest(guid.as_bytes());
+    let random = digest.iter().take(4).fold(0u32, |all, byte| all << 8 | u32::from(*byte));
+    RunId::new(now.seconds(), random).ok()
+}
