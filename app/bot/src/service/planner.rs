@@ -30,6 +30,10 @@ pub struct PullPlanner<D, F> {
     pub folder: std::sync::Arc<Folder<DiskStorage>>,
 }
 
+fn no_suite(name: &str) -> NoPlan {
+    never(Ending::Refused, format!("there is no suite {name}"))
+}
+
 fn never(how: Ending, why: impl std::fmt::Display) -> NoPlan {
     NoPlan::Never { how, why: why.to_string() }
 }
@@ -87,9 +91,9 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
 }
 
 impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
-    async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
-        let suite = self.shared.suites.get(&asked.suite);
-        let suite = suite.ok_or_else(|| never(Ending::Refused, format!("there is no suite {}", asked.suite)))?.clone();
+    /// The suite, and the commits in a mirror.
+    async fn reached(&self, asked: &Asked) -> Result<(Suite, Pinned), NoPlan> {
+        let suite = self.shared.suites.get(&asked.suite).ok_or_else(|| no_suite(&asked.suite))?.clone();
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
             let why = "the suite runs on the host of this service, and its operator has not allowed that";
             return Err(never(Ending::Refused, why));
@@ -104,9 +108,18 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         let (shared, of) = (self.shared.clone(), asked.clone());
         let pinned = self.shared.apart(move |world| fetch(&shared, &of, &source, world)).await;
         let pinned = pinned.map_err(|failure| Refusal::from(failure).0)??;
+        Ok((suite, pinned))
+    }
+
+    async fn prepared(&self, asked: &Asked) -> Result<Prepared, NoPlan> {
+        let (suite, pinned) = self.reached(asked).await?;
         let (shared, of) = (self.shared.clone(), asked.clone());
         let made = self.shared.apart(move |world| make(&shared, &of, &suite, &pinned, world)).await;
-        let mut prepared = made.map_err(|failure| Refusal::from(failure).0)?;
+        made.map_err(|failure| Refusal::from(failure).0)
+    }
+
+    async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
+        let mut prepared = self.prepared(asked).await?;
         let plan = &mut prepared.plan;
         if plan.continues.is_none() {
             // Whoever asks again for the same trees under the same workload looks again: it is counted.

@@ -1,3 +1,5 @@
+mod pushes;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -246,6 +248,19 @@ fn events() -> impl Strategy<Value = Event> {
         (1u32..6).prop_map(|n| Event::NotPlanned { run: run(n), how: Ending::Refused, why: "no".into() }),
         (1u32..6).prop_map(|n| Event::RunOver(run(n), verdict(Verdict::Pass))),
         (1u64..4).prop_map(Event::Foreign),
+        (1u32..6, 1u8..5, 0u32..100, any::<bool>()).prop_map(|(n, head, spent, same)| {
+            let compared = if same { Compared::Same { why: String::new() } } else { Compared::Changed { why: String::new() } };
+            let on_push = [OnPush::Auto, OnPush::Supersede, OnPush::Finish, OnPush::Off][spent as usize % 4];
+            let (suite, run, head, spent) = ("demo".into(), Some(run(n)), sha(head), Some(spent));
+            Event::Weighed(Box::new(Weighed { suite, run, head, compared, on_push, debounce_ms: 0, spent }))
+        }),
+        Just(Event::Due),
+        Just(Event::Removed),
+        (1u32..6).prop_map(|n| Event::Skip { asked: Box::new(asked(n, 2)), why: "words".into() }),
+        (6u32..9).prop_map(|n| {
+            let by = Account { id: 6, login: "hubot".into() };
+            Event::Retry { suite: "demo".into(), run: run(n), by, comment: Some(u64::from(n)) }
+        }),
     ]
 }
 
