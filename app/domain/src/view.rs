@@ -25,6 +25,7 @@ pub use facts::{
 pub use measured::{Measured, Pair};
 pub use of_case::Texts;
 pub use state::{Decided, Decision, Ending, State, Surface};
+pub use stats::config::Normalize;
 pub use stats::output::{Both, Cell, Interval, Ordered, TOTAL, TableRow};
 pub use stats::{
     Case, Config, Direction, Grade, Judgement, Metric, Note, Outcome, PerMetric, Reason, RowStats, Side, Verdict, Why,

@@ -5,7 +5,8 @@
 //! read, and `outbox` makes the forge say so. All of it is level-triggered: what is written down is compared with what
 //! was done, so that a crash between two steps loses nothing and repeats nothing that shows. [`answers`] are the replies,
 //! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge,
-//! [`remarks`] what the comment says about newer commits and decisions, [`explain`] how the number of a row came to be.
+//! [`remarks`] what the comment says about newer commits and decisions, [`explain`] how the number of a row came to be,
+//! [`preview`] what a comparison would be.
 
 pub mod answers;
 pub mod apply;
@@ -13,6 +14,7 @@ pub mod checks;
 pub mod explain;
 mod herald;
 mod outbox;
+pub mod preview;
 mod pulls;
 pub mod pushes;
 mod put_off;

@@ -29,6 +29,7 @@ pub mod view;
 pub use bundle::Bundle;
 pub use error::EvidenceError;
 pub use folder::Folder;
+pub use reproduce::facts as workload_facts;
 pub use scan::Scanner;
 pub use storage::{DiskStorage, MemoryStorage, Storage};
 pub use templates::Templates;

@@ -129,8 +129,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The workload in a few facts.
-pub(crate) fn facts(plan: &Plan) -> Vec<String> {
+/// The workload in a few facts, with the notes of the plan at the end.
+#[must_use]
+pub fn facts(plan: &Plan) -> Vec<String> {
     let preset = plan.preset.iter().map(|preset| format!("preset {preset}"));
     let parameters = parameters(plan).into_iter().map(|(name, value)| {
         let known = Field::of(&name).is_some();

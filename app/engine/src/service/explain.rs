@@ -5,7 +5,8 @@
 mod tests;
 
 use domain::view::{
-    Answer, Block, Direction, Judgement, Kind, Metric, Note, Pair, RowStats, Side, Span, Treatment, Verdict, View, Why,
+    Answer, Block, Direction, Judgement, Kind, Metric, Normalize, Note, Pair, RowStats, Side, Span, Treatment, Verdict,
+    View, Why,
 };
 use report::needed::{self, Promise, Rule};
 use report::numbers;
@@ -135,11 +136,15 @@ fn of_treatment(view: &View, treatment: &Treatment, judgement: &Judgement, name:
     let mut says: Vec<Vec<Span>> = told.iter().flatten().map(claim).collect();
     says.extend(Metric::ALL.iter().filter_map(|metric| not_judged(view, judgement, name, *metric)));
     says.extend(notes(judgement, name));
-    says.push(verdict(judgement, name));
+    if let (true, Some(unit)) = (told.iter().any(Option::is_some), unit(view)) {
+        let both = format!("The row is judged by its time and by its time per {unit}: the interval spans both.");
+        says.push(vec![words(both)]);
+    }
+    says.push(verdict(view, judgement, name));
     says.extend(open(view, judgement, name, &told));
     blocks.push(Block::List(says));
     if told.iter().any(Option::is_some) {
-        blocks.push(Block::Paragraph(rule(view)));
+        blocks.extend(rule(view).map(|said| Block::Paragraph(vec![words(said)])));
     }
     blocks
 }
@@ -262,7 +267,7 @@ fn p_value(told: &Told<'_>, side: Side) -> String {
         .collect();
     let (p, holm) = of(told.stats);
     let before = family.iter().filter(|other| **other < p).count();
-    format!("{}; after Holm {} (number {} of {})", p_text(p), p_text(holm), before + 1, family.len())
+    format!("{}; after Holm {} (number {} of {} rows)", p_text(p), p_text(holm), before + 1, family.len())
 }
 
 fn p_text(p: f64) -> String {
@@ -393,8 +398,18 @@ fn notes(judgement: &Judgement, name: &str) -> Vec<Vec<Span>> {
     says
 }
 
+/// What times are also divided by, where somebody asked for it.
+fn unit(view: &View) -> Option<&'static str> {
+    match view.settings.normalize {
+        Normalize::Item => Some("item"),
+        Normalize::Byte => Some("byte"),
+        Normalize::Auto | Normalize::None => None,
+    }
+}
+
 /// The verdict of the row, and of the comparison.
-fn verdict(judgement: &Judgement, name: &str) -> Vec<Span> {
+fn verdict(view: &View, judgement: &Judgement, name: &str) -> Vec<Span> {
+    let whole = if view.treatments.len() > 1 { "this treatment" } else { "the comparison" };
     let own = judgement.rows.as_ref().and_then(|rows| rows.get(name));
     let mut says = match own {
         Some(verdict) => vec![words("By itself this row is a "), code(verdict.word()), words("; ")],
@@ -404,7 +419,7 @@ fn verdict(judgement: &Judgement, name: &str) -> Vec<Span> {
         says[0] = words("By itself this row is ");
     }
     says.extend([
-        words("the verdict of the comparison is "),
+        words(format!("the verdict of {whole} is ")),
         code(judgement.verdict.word()),
         words(" with the reason "),
         code(judgement.reason.code()),
@@ -429,14 +444,13 @@ fn open(view: &View, judgement: &Judgement, name: &str, told: &[Option<Told<'_>>
 }
 
 /// The rule by which a change is confirmed.
-fn rule(view: &View) -> Vec<Span> {
+fn rule(view: &View) -> [String; 2] {
     let settings = &view.settings;
-    let [cpu, elapsed] = Metric::ALL.map(|metric| settings.alphas(metric).0);
-    let [least_cpu, least_elapsed] = Metric::ALL.map(|metric| numbers::share(settings.eps[metric]));
-    let percent = |alpha: f64| {
-        let text = format!("{:.3}", alpha * 100.0);
+    let [cpu, elapsed] = Metric::ALL.map(|metric| {
+        let text = format!("{:.3}", settings.alphas(metric).0 * 100.0);
         format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-    };
+    });
+    let [least_cpu, least_elapsed] = Metric::ALL.map(|metric| numbers::share(settings.eps[metric]));
     let one = match numbers::size(settings.gross1.cpu.ln_1p()) {
         Some(gross) => format!(
             "One round alone confirms a change of CPU time only, from {gross} on and with at least {} same-code ratios.",
@@ -444,11 +458,12 @@ fn rule(view: &View) -> Vec<Span> {
         ),
         None => "One round alone confirms nothing.".to_owned(),
     };
-    vec![words(format!(
-        "A change is confirmed where p after Holm, over all rows of all treatments, is at most {} for CPU and {} for \
-         elapsed at this look, the estimate is at least {least_cpu} and {least_elapsed}, and it does not hang on one \
-         round. From five rounds on half of that is spent on the mean and half on the median. {one}",
-        percent(cpu),
-        percent(elapsed),
-    ))]
+    [
+        format!(
+            "A change is confirmed where p after Holm, over all rows of all treatments, is at most {cpu} for CPU and \
+             {elapsed} for elapsed at this look, the estimate is at least {least_cpu} and {least_elapsed}, and it does \
+             not hang on one round."
+        ),
+        format!("From five rounds on half of that is spent on the mean and half on the median. {one}"),
+    ]
 }
