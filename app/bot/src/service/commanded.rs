@@ -72,10 +72,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             let why = denied.to_string();
             return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
         }
+        let named = suite.clone().unwrap_or_default();
         let seen = |answer| Reaching {
             events: vec![reacted(comment, Reaction::Eyes)],
             answer: Some(answer),
-            audit: (verb.name, suite.clone().unwrap_or_default()),
+            audit: (verb.name, named.clone()),
         };
         let Some(suite) = suite else {
             return Ok(Ok(match verb.kind {

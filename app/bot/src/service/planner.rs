@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use domain::ids::RunId;
+use domain::ids::{CommitSha, RunId};
 use domain::plan::Plan;
-use domain::ports::forge::ForgeError;
-use domain::ports::{Desk, Forge, NoPlan, Planner, Records as _};
-use domain::pull::{Asked, FromPull};
-use domain::view::Ending;
+use domain::ports::forge::{ForgeError, Repo};
+use domain::ports::{Desk, Forge, Manners, NoPlan, Planner, Records as _};
+use domain::pull::{Asked, Compared, FromPull};
+use domain::view::{Answer, Ending};
+use engine::service::preview::{self, Preview};
 use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
 use suite::{Backend, Suite};
@@ -116,6 +117,28 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         let (shared, of) = (self.shared.clone(), asked.clone());
         let made = self.shared.apart(move |world| make(&shared, &of, &suite, &pinned, world)).await;
         made.map_err(|failure| Refusal::from(failure).0)
+    }
+
+    /// What the plan would be. Nothing is kept of it.
+    async fn shown(&self, asked: &Asked) -> Result<Answer, NoPlan> {
+        let prepared = self.prepared(asked).await?;
+        let extra = Preview {
+            line: asked.line(),
+            wall_ms: prepared.each_ms,
+            confirm: prepared.confirm.clone(),
+            ..Preview::default()
+        };
+        Ok(preview::plan(&prepared.plan, &extra))
+    }
+
+    /// Whether the plan of `head` is about the files that `before` is about.
+    async fn compared(&self, asked: &Asked, before: &Plan, head: &CommitSha) -> Result<Compared, NoPlan> {
+        let asked = Asked { head: head.clone(), ..asked.clone() };
+        let prepared = self.prepared(&asked).await?;
+        if prepared.plan.origin.trees == before.origin.trees {
+            return Ok(Compared::Same { why: "the files that matter are the same".to_owned() });
+        }
+        Ok(Compared::Changed { why: "files that matter differ".to_owned() })
     }
 
     async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
