@@ -56,6 +56,13 @@ limit = { wall = "5min" }
 looks = { C = [4] }
 limit = { wall = "5min" }
 
+[presets.looked]
+looks = { C = [4, 6] }
+limit = { wall = "5min" }
+
+[scope]
+ignore = ["**/*.md"]
+
 [judging]
 margin = { cpu = "90%", elapsed = "100%", total_cpu = "90%", total_elapsed = "100%" }
 floor = { cpu = "0.005s", elapsed = "0.005s" }
@@ -63,6 +70,7 @@ rounds_mode = "in-turn"
 
 [rerun]
 env_allowed = ["KNOB"]
+@RERUN@
 "#;
 
 /// A step that turns a loop. While a file `hold` stands in the folder that `$HOLD` of the script names, it waits.
@@ -94,6 +102,8 @@ pub(crate) struct App {
     pub(crate) rounds: u32,
     /// Whether suites may run on this host.
     pub(crate) local: bool,
+    /// What the suite says of pushes.
+    pub(crate) rerun: String,
     child: Option<Child>,
     hold: tempfile::TempDir,
     /// What the sandbox runs in.
@@ -182,7 +192,8 @@ impl App {
         };
         let sandbox = runtime.block_on(Sandbox::start(options)).expect("a sandbox");
         let hold = tempfile::Builder::new().prefix("zab-app-").tempdir().expect("a folder");
-        Self { sandbox, port, rounds, local: true, child: None, hold, runtime, _beside: beside }
+        let rerun = "on_push = \"off\"".to_owned();
+        Self { sandbox, port, rounds, local: true, rerun, child: None, hold, runtime, _beside: beside }
     }
 
     /// A service that runs and has the machine for itself, as far as whole programs go: what it measures is judged.
@@ -245,7 +256,7 @@ impl App {
     pub(crate) fn configure(&self, more: &str) {
         let folder = self.folder();
         fs::create_dir_all(folder.join("suites")).expect("a folder");
-        let suite = SUITE.replace("@ROUNDS@", &self.rounds.to_string());
+        let suite = SUITE.replace("@ROUNDS@", &self.rounds.to_string()).replace("@RERUN@", &self.rerun);
         fs::write(folder.join("suites/tiny.toml"), suite).expect("a suite");
         self.configuration("tiny", &format!("suites_dir = \"suites\"\nlocal_backend = {}\n{more}", self.local));
     }

@@ -12,6 +12,7 @@ mod kills;
 mod many;
 mod path;
 mod payloads;
+mod pushes;
 mod replaying;
 mod runs;
 mod unreadable;
