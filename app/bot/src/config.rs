@@ -19,11 +19,11 @@ use serde::Deserialize;
 pub use cluster::{ClusterConfig, LoginConfig, TokenConfig};
 pub use secret::SecretSource;
 pub use section::{LogFormat, LogLevel, LogSection};
-pub use service::{GithubConfig, ServiceConfig, ServiceSecrets, StoreConfig};
+pub use service::{ChecksConfig, GithubConfig, ServiceConfig, ServiceSecrets, StoreConfig};
 pub use store::file_of;
 
 use crate::failure::Failure;
-use section::{GithubSection, ServerSection, ServiceSection, StoreSection};
+use section::{ChecksSection, GithubSection, ServerSection, ServiceSection, StoreSection};
 use words::{near, nearest, without_value};
 
 /// The file that is read where none is named.
@@ -56,6 +56,9 @@ pub struct Config {
     /// What a service does.
     #[serde(default)]
     pub service: ServiceSection,
+    /// How checks end.
+    #[serde(default)]
+    pub checks: ChecksSection,
     /// What is written to standard error.
     #[serde(default)]
     pub log: LogSection,

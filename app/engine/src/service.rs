@@ -6,11 +6,13 @@
 //! was done, so that a crash between two steps loses nothing and repeats nothing that shows. [`answers`] are the replies,
 //! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge,
 //! [`remarks`] what the comment says about newer commits and decisions, [`explain`] how the number of a row came to be,
-//! [`preview`] what a comparison would be.
+//! [`preview`] what a comparison would be, [`conclusions`] how its check ends, [`checks`] the checks that no run is about,
+//! [`pushes`] what has to be known of a push.
 
 pub mod answers;
 pub mod apply;
 pub mod checks;
+pub mod conclusions;
 pub mod explain;
 mod herald;
 mod outbox;
@@ -32,6 +34,7 @@ use evidence::Templates;
 use crate::engine::Engine;
 
 pub use apply::Applied;
+pub use conclusions::Conclusions;
 pub use put_off::PutOff;
 pub use saying::Saying;
 

@@ -28,6 +28,9 @@ impl Limits {
     pub(crate) const ALL: Self =
         Self { open_rows: usize::MAX, folded_rows: usize::MAX, dropped: 0, name: 200, list: usize::MAX };
 
+    /// What a terminal has room for: the rows that matter most, and everything else.
+    pub(crate) const TERMINAL: Self = Self { open_rows: 15, folded_rows: 15, ..Self::ALL };
+
     /// From the fullest to the barest.
     pub(crate) fn ladder() -> Vec<Self> {
         let full = Self { open_rows: 15, folded_rows: usize::MAX, dropped: 0, name: 64, list: 24 };

@@ -125,7 +125,8 @@ impl Teller<'_> {
     }
 
     fn all_rows(&self, text: &impl Fn(&[&Row<'_>]) -> Result<String, RenderError>) -> Body {
-        if self.rows.len() <= self.limits.open_rows {
+        // A terminal folds nothing away.
+        if self.rows.len() <= self.limits.open_rows || self.dialect == Dialect::Text {
             return Ok(None);
         }
         let rows = worst(self.rows, self.limits.folded_rows);
@@ -139,7 +140,8 @@ impl Teller<'_> {
             .flat_map(|row| Metric::ALL.map(|metric| (row, metric)))
             .filter_map(|(row, metric)| Some((row, metric, row.stats(metric)?)))
             .collect();
-        let most = self.limits.folded_rows.saturating_mul(2);
+        // In a terminal every figure of the rows stands beside them.
+        let most = if self.dialect == Dialect::Text { 0 } else { self.limits.folded_rows.saturating_mul(2) };
         let done = needed::done(self.view);
         let mut rows = Vec::new();
         for (row, metric, stats) in judged.iter().take(most) {
@@ -166,8 +168,10 @@ impl Teller<'_> {
             ]);
         }
         let mut parts = Vec::new();
-        if !rows.is_empty() {
+        if !judged.is_empty() {
             parts.push(self.words.get("noise.intro")?);
+        }
+        if !rows.is_empty() {
             parts.push(self.table("noise.head", 3, &rows)?);
         }
         let notes = self.notes()?;
@@ -177,7 +181,8 @@ impl Teller<'_> {
         if parts.is_empty() {
             return Ok(None);
         }
-        Ok(Some((parts.join("\n\n"), judged.len().saturating_sub(most))))
+        let missing = if self.dialect == Dialect::Text { 0 } else { judged.len().saturating_sub(most) };
+        Ok(Some((parts.join("\n\n"), missing)))
     }
 
     /// The notes on rows, one line for each kind.

@@ -85,11 +85,13 @@ fn left_out(teller: &Teller<'_>, left: &[String]) -> Result<Option<String>, Rend
     if left.is_empty() {
         return Ok(None);
     }
+    if teller.dialect == Dialect::Text {
+        return teller.here("left.out_text", &json!({ "list": left.join(", ") })).map(Some);
+    }
     let page = teller.view.provenance.page.as_deref().and_then(crate::escape::address);
-    let place = match (teller.dialect, page) {
-        (Dialect::Markdown, Some(_)) => teller.dialect.link(&teller.words.get("footer.page")?, page),
-        (Dialect::Text, Some(page)) => page.to_owned(),
-        (_, None) => teller.words.get("left.no_page")?,
+    let place = match page {
+        Some(_) => teller.dialect.link(&teller.words.get("footer.page")?, page),
+        None => teller.words.get("left.no_page")?,
     };
     teller.words.say("left.out", &json!({ "list": left.join(", "), "place": place })).map(Some)
 }

@@ -185,13 +185,26 @@ impl Renderer {
         Ok(CheckText { title, summary: make("check_summary")?, text: make("check_text")? })
     }
 
-    /// The same content as plain text, with every row, up to one line break at its end.
+    /// The same content as plain text, with the rows that matter most, up to one line break at its end. What is left out
+    /// is said.
     ///
     /// # Errors
     /// Templates of a folder that do not fit the page.
     pub fn text(&self, view: &View) -> Result<String, RenderError> {
+        self.text_within(view, Limits::TERMINAL)
+    }
+
+    /// The same with every row.
+    ///
+    /// # Errors
+    /// Templates of a folder that do not fit the page.
+    pub fn text_of_all_rows(&self, view: &View) -> Result<String, RenderError> {
+        self.text_within(view, Limits::ALL)
+    }
+
+    fn text_within(&self, view: &View, limits: Limits) -> Result<String, RenderError> {
         let rows = collect(view, &self.words)?;
-        Ok(self.fill("text", &self.page(view, &rows, Limits::ALL, Dialect::Text)?)? + "\n")
+        Ok(self.fill("text", &self.page(view, &rows, limits, Dialect::Text)?)? + "\n")
     }
 
     fn words_of(&self, dialect: Dialect) -> &Words {

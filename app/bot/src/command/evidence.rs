@@ -24,6 +24,7 @@ use crate::failure::{Exit, Failure};
 #[command(after_help = "Examples:
   zephyr-ab evidence verify runs/20261129T202850Z-8d10c1b5
   zephyr-ab evidence show --format markdown runs/20261129T202850Z-8d10c1b5
+  zephyr-ab evidence explain runs/20261129T202850Z-8d10c1b5 TOTAL
   zephyr-ab evidence diff runs/20261129T202850Z-8d10c1b5 runs/20261130T081510Z-02c4aa71
 
 Exit codes: 0 fine, 1 a folder does not verify or two folders differ, 2 not an evidence folder.")]
@@ -51,6 +52,18 @@ enum Command {
         /// How the comment is printed.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
+        /// Print every row as plain text, not only those that matter most.
+        #[arg(long)]
+        all_rows: bool,
+    },
+    /// Says how the number of a row came to be: every round, what they come to, and what that was held against.
+    Explain {
+        /// Folder of a finished run.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// The name of a row; a part of it will do where that means one row only.
+        #[arg(value_name = "ROW")]
+        row: String,
     },
     /// Names every fact in which two folders differ: plan, workload, trials, rows, verdict. Ids and times are left out.
     Diff {
@@ -94,7 +107,8 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
             }
             Ok(exit)
         }
-        Command::Show { folder, format } => show(folder, *format, &built_in()?, world.stdout),
+        Command::Show { folder, format, all_rows } => show(folder, (*format, *all_rows), &built_in()?, world.stdout),
+        Command::Explain { folder, row } => explain(folder, row, &built_in()?, world.stdout),
         Command::Diff { one, other } => diff(one, other, &built_in()?, world.stdout),
     }
 }
@@ -143,11 +157,29 @@ fn verdict(verified: &Verified) -> String {
     }
 }
 
-fn show(folder: &Path, format: Format, templates: &Templates, out: &mut dyn Write) -> Result<Exit, Failure> {
+/// How the number of a row came to be. A folder that does not verify explains nothing.
+fn explain(folder: &Path, row: &str, templates: &Templates, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let Some((_, composed)) = fine(folder, templates)? else {
+        writeln!(out, "{}: does not verify; see zephyr-ab evidence verify", folder.display())?;
+        return Ok(Exit::Failed);
+    };
+    let answer = engine::service::explain::row(&composed.view, row);
+    write!(out, "{}", templates.renderer().reply_text(&answer).map_err(anyhow::Error::from)?)?;
+    Ok(Exit::Done)
+}
+
+fn show(
+    folder: &Path,
+    (format, all_rows): (Format, bool),
+    templates: &Templates,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
     let verified = verified(folder, templates)?;
     let storage = DiskStorage::new(folder);
     let text = if let (Some(composed), Format::Text) = (&verified.composed, format) {
-        templates.renderer().text(&composed.view).map_err(anyhow::Error::from)?
+        let renderer = templates.renderer();
+        let text = if all_rows { renderer.text_of_all_rows(&composed.view) } else { renderer.text(&composed.view) };
+        text.map_err(anyhow::Error::from)?
     } else {
         let bytes = storage.read(COMMENT).with_context(|| COMMENT.to_owned())?.unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().map(plain).collect::<Vec<_>>().join("\n")

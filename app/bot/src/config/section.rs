@@ -120,6 +120,32 @@ impl Default for ServiceSection {
     }
 }
 
+/// `[checks]`: how the check of a comparison ends.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChecksSection {
+    /// Where the verdict is a regression.
+    pub regression: String,
+    /// Where it is a tradeoff.
+    pub tradeoff: String,
+    /// Where it is inconclusive.
+    pub inconclusive: String,
+    /// Whether every head gets a check, also one that nothing was measured of.
+    pub always_report: bool,
+}
+
+impl Default for ChecksSection {
+    fn default() -> Self {
+        let usual = engine::service::Conclusions::default();
+        Self {
+            regression: usual.regression.word().to_owned(),
+            tradeoff: usual.tradeoff.word().to_owned(),
+            inconclusive: usual.inconclusive.word().to_owned(),
+            always_report: false,
+        }
+    }
+}
+
 /// `[log]`: what is written to standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use engine::service::Conclusions;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Config;
 use super::secret::{SecretSource, check_key, check_webhook};
-use super::section::{GithubSection, LogSection, OneOrMore, StoreSection};
+use super::section::{ChecksSection, GithubSection, LogSection, OneOrMore, StoreSection};
 use super::store;
 use super::words::nearest;
 use crate::failure::Failure;
@@ -52,8 +53,19 @@ pub struct ServiceConfig {
     pub calibrations: BTreeMap<String, PathBuf>,
     /// Repositories that are served, `owner/name`; all that have the app installed where it is empty.
     pub repositories: Vec<String>,
+    /// How checks end.
+    pub checks: ChecksConfig,
     /// What is written to standard error.
     pub log: LogSection,
+}
+
+/// How the check of a comparison ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChecksConfig {
+    /// By its verdict.
+    pub conclusions: Conclusions,
+    /// Whether every head gets a check, also one that nothing was measured of: for a check that is required.
+    pub always_report: bool,
 }
 
 /// The app at GitHub.
@@ -144,6 +156,7 @@ impl Config {
         if section.notify_after_s > LONGEST_NOTIFY {
             wrong.push(format!("service.notify_after_s: from 0 to {LONGEST_NOTIFY}"));
         }
+        let checks = checks(&self.checks, wrong);
         for name in section.repositories.iter().filter(|name| !is_repository(name)) {
             wrong.push(format!("service.repositories: {name:?} is not owner/name"));
         }
@@ -162,9 +175,27 @@ impl Config {
             local_backend: section.local_backend,
             calibrations: section.calibrations.iter().map(|(name, path)| (name.clone(), at(path))).collect(),
             repositories: section.repositories.clone(),
+            checks: checks?,
             log: self.log,
         })
     }
+}
+
+/// The words of `[checks]`. None makes a success of a verdict that proves none.
+fn checks(section: &ChecksSection, wrong: &mut Vec<String>) -> Option<ChecksConfig> {
+    let mut word = |key: &str, word: &str| {
+        let found = Conclusions::WORDS.iter().find(|(known, _)| *known == word).map(|(_, conclusion)| *conclusion);
+        if found.is_none() {
+            let known = Conclusions::WORDS.map(|(known, _)| known);
+            let near = nearest(word, &known).map_or(String::new(), |near| format!("; nearest: {near}"));
+            wrong.push(format!("checks.{key}: one of {}{near}", known.join(", ")));
+        }
+        found
+    };
+    let (regression, tradeoff) = (word("regression", &section.regression), word("tradeoff", &section.tradeoff));
+    let inconclusive = word("inconclusive", &section.inconclusive);
+    let conclusions = Conclusions { regression: regression?, tradeoff: tradeoff?, inconclusive: inconclusive? };
+    Some(ChecksConfig { conclusions, always_report: section.always_report })
 }
 
 impl ServiceConfig {

@@ -82,7 +82,7 @@ fn the_example_says_the_defaults() {
     assert_eq!(all.store.url.unwrap().as_str(), super::store::USUAL);
     let service =
         section::ServiceSection { suites_dir: None, templates_dir: None, calibrations: BTreeMap::new(), ..all.service };
-    assert_eq!((service, all.log), (usual.service, usual.log));
+    assert_eq!((service, all.log, all.checks), (usual.service, usual.log, usual.checks));
 }
 
 /// As read from `/etc/zephyr-ab/x.toml`.
@@ -101,12 +101,18 @@ fn the_least_is_enough_and_the_rest_has_defaults() {
     assert_eq!(least.github.private_keys, [SecretSource::File(PathBuf::from("/etc/zephyr-ab/key.pem"))]);
     assert_eq!(least.github.webhook_secrets, [SecretSource::Env("A_SECRET".to_owned())]);
     assert_eq!(least.store, StoreConfig::Url("sqlite:/var/lib/zephyr-ab/zephyr-ab.db".to_owned()));
+    assert_eq!(least.checks, ChecksConfig::default());
     assert_eq!((least.suites.len(), least.runs_at_once, least.local_backend), (2, 1, false));
     let more = format!(
         "{LEAST}api_url = \"http://127.0.0.1:1/\"\n[store]\nurl = \"sqlite:a.db\"\n[service]\ndata_dir = \"data\"\n\
          calibrations = {{ demo = \"c.json\" }}\nrepositories = [\"a/b.c\"]\n"
     );
     let more = service(&more).unwrap();
+    let checks = service(&format!("{LEAST}[checks]\ninconclusive = \"action_required\"\nalways_report = true\n"))
+        .unwrap()
+        .checks;
+    assert_eq!(checks.conclusions.inconclusive.word(), "action_required");
+    assert_eq!((checks.conclusions.regression.word(), checks.always_report), ("failure", true));
     assert_eq!(more.github.api_url, "http://127.0.0.1:1");
     assert_eq!(more.store, StoreConfig::Url("sqlite:/etc/zephyr-ab/a.db".to_owned()));
     assert_eq!(more.data_dir, Path::new("/etc/zephyr-ab/data"));
@@ -137,6 +143,12 @@ fn what_a_service_lacks_is_named_at_once() {
         ("[service]\nrepositories = [\"a\"]", "\"a\" is not owner/name"),
         ("[service]\nrepositories = [\"a/b/c\"]", "is not owner/name"),
         ("[service]\nsuite = [\"a\"]", "nearest: suites"),
+        (
+            "[checks]\nregression = \"failed\"",
+            "checks.regression: one of failure, neutral, action_required; nearest: failure",
+        ),
+        ("[checks]\ntradeoff = \"success\"", "checks.tradeoff: one of failure, neutral, action_required"),
+        ("[checks]\nalways = true", "nearest: always_report"),
         ("[log]\nformat = \"xml\"", "expected `text` or `json`"),
         ("[sevrer]\n", "nearest: server"),
     ];
@@ -241,6 +253,7 @@ mod secrets {
                 format!("[store]\nurl = \"{secret}\"\n"),
                 format!("[store]\nurl = \"postgres://h/d?password={secret}\"\n"),
                 format!("[log]\nlevel = \"{secret}\"\n"),
+                format!("[checks]\nregression = \"{secret}\"\n"),
                 format!("[github]\nwebhook_secret_file = \"{secret}\n"),
                 format!("[service]\nlocal_backend = \"{secret}\"\n"),
             ] {

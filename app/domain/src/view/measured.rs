@@ -42,7 +42,9 @@ impl Measured {
     #[must_use]
     pub fn pairs(&self, treatment: &str, row: &str, metric: Metric) -> Vec<Pair> {
         let case = &self.0;
-        let Some((_, arm)) = case.arms.iter().find(|(name, _)| name == treatment) else { return Vec::new() };
+        // The only treatment of a case may go by another name here than there.
+        let named = case.arms.iter().find(|(name, _)| name == treatment);
+        let Some((_, arm)) = named.or(case.arms.first().filter(|_| case.arms.len() == 1)) else { return Vec::new() };
         let pair = |control: Option<&Trial>, treatment: Option<&Trial>| Pair {
             control: control.and_then(|trial| seconds(trial, row, metric)),
             treatment: treatment.and_then(|trial| seconds(trial, row, metric)),

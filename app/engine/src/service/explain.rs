@@ -8,8 +8,8 @@ use domain::view::{
     Answer, Block, Direction, Judgement, Kind, Metric, Normalize, Note, Pair, RowStats, Side, Span, Treatment, Verdict,
     View, Why,
 };
-use report::needed::{self, Promise, Rule};
-use report::numbers;
+use evidence::needed::{self, Promise, Rule};
+use evidence::numbers;
 
 use super::answers::{code, words};
 

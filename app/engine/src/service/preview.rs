@@ -7,7 +7,7 @@ use domain::arms::Role;
 use domain::plan::Plan;
 use domain::rounds::RoundMode;
 use domain::view::{Answer, Block, Calibrated, Kind, Span};
-use report::numbers;
+use evidence::numbers;
 
 use super::answers::{code, words};
 use super::views::SHOWN;

@@ -7,6 +7,8 @@ use domain::rounds::RoundMode;
 use domain::time::{MINUTE, Ms, utc};
 use domain::view::{Ending, Job, State, Treatment, Verdict, View};
 
+use super::conclusions::Conclusions;
+
 /// Digits of the digest of a plan that a person types.
 pub const SHOWN: usize = 12;
 
@@ -102,15 +104,8 @@ fn job(id: String) -> Job {
     Job { id, url: None }
 }
 
-/// How a check ends that shows this; `None` while the run goes on.
+/// How a check ends that shows this, by the usual rules; `None` while the run goes on.
 #[must_use]
 pub fn conclusion(verdict: Option<Verdict>, ended: Option<Ending>) -> Option<Conclusion> {
-    Some(match (verdict, ended) {
-        (Some(Verdict::Pass), _) => Conclusion::Success,
-        (Some(Verdict::Regression), _) => Conclusion::Failure,
-        (None, Some(Ending::Cancelled | Ending::Superseded)) => Conclusion::Cancelled,
-        (None, Some(Ending::Expired)) => Conclusion::TimedOut,
-        (Some(Verdict::Tradeoff | Verdict::Inconclusive), _) | (None, Some(_)) => Conclusion::Neutral,
-        (None, None) => return None,
-    })
+    Conclusions::default().of(verdict, ended, false)
 }

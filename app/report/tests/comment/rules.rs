@@ -24,7 +24,7 @@ const VERBS: [&str; 13] = [
     "auto",
 ];
 /// The commands of the command line that texts may name.
-const COMMANDS: [&str; 2] = ["run", "calibrate"];
+const COMMANDS: [&str; 3] = ["run", "calibrate", "evidence"];
 const COLUMNS: &str = "| Treatment | Stage | CPU control | CPU treatment | CPU change | Elapsed control | Elapsed treatment | Elapsed change | Peak memory change |";
 
 fn phrases() -> Vec<(String, String)> {

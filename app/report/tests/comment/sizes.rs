@@ -57,6 +57,25 @@ fn not_too_long(view: &View) -> Result<String, TestCaseError> {
     Ok(body)
 }
 
+#[test]
+fn a_terminal_shows_the_rows_that_matter_most_and_says_where_the_others_are() {
+    let mut view = vector("v03_cpu_plus10_one_stage_n3");
+    let rows = (0..500).map(|i| (format!("row {i}"), 100.0 + f64::from(i), 110.0)).collect();
+    view.treatments[0].judgement = Some(unjudged(rows));
+    let shown = |text: &str| text.lines().filter(|line| line.starts_with("row ")).count();
+    let text = renderer().text(&view).unwrap();
+    assert_eq!(shown(&text), 15, "{text}");
+    assert!(text.contains("row 499  (treatment)") && text.len() < 20_000);
+    assert!(text.contains("Left out: 485 rows"), "{text}");
+    assert!(text.contains("With --all-rows all of it is shown."), "{text}");
+    view.surface = domain::view::Surface::CommandLine;
+    assert!(renderer().text(&view).unwrap().contains("'zephyr-ab evidence show --all-rows"));
+    let all = renderer().text_of_all_rows(&view).unwrap();
+    assert_eq!(shown(&all), 500);
+    assert!(!all.contains("Left out"));
+    assert!(!renderer().text(&vector("v03_cpu_plus10_one_stage_n3")).unwrap().contains("Left out"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 

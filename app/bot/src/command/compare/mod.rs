@@ -37,6 +37,9 @@ pub struct Args {
     /// What to print: the comment as plain text or as Markdown, or everything as JSON.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Print every row as plain text, not only those that matter most.
+    #[arg(long)]
+    all_rows: bool,
     /// Folder for the evidence of runs.
     #[arg(long, value_name = "DIR", default_value = "zephyr-ab-evidence")]
     out: PathBuf,
@@ -66,7 +69,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));
     let measured = with(lab, &prepared, &folder, world)?;
     let told = told(&measured.run, &folder)?;
-    print(&measured, &told, &args.out, args.format, world)?;
+    print(&measured, &told, &args.out, (args.format, args.all_rows), world)?;
     debug_assert!(told.verdict.is_some() || measured.ended != Ended::Judged);
     Ok(exit(&measured, &told, &args.fail_on))
 }

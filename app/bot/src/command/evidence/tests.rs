@@ -52,6 +52,18 @@ fn verify_names_what_has_changed() {
 }
 
 #[test]
+fn explain_says_how_a_number_came_to_be() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = sealed(out.path(), ONE, 1.5);
+    let at = folder.to_str().unwrap();
+    let row = ran(out.path(), &["explain", at, "total"]);
+    let unknown = ran(out.path(), &["explain", at, "nothing like it"]);
+    std::fs::write(folder.join("looks.jsonl"), "").unwrap();
+    let broken = ran(out.path(), &["explain", at, "total"]);
+    insta::assert_snapshot!("explain", format!("{row}\n{unknown}\n{broken}"));
+}
+
+#[test]
 fn show_lists_the_files() {
     let out = tempfile::tempdir().unwrap();
     let folder = sealed(out.path(), ONE, 1.5);

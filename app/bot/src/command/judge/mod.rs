@@ -29,6 +29,9 @@ pub struct Args {
     /// What to print: everything as JSON, the comment as Markdown, or the same as plain text.
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
+    /// Print every row as plain text, not only those that matter most.
+    #[arg(long)]
+    all_rows: bool,
     /// Print this treatment only.
     #[arg(long, value_name = "NAME")]
     treatment: Option<String>,
@@ -77,7 +80,8 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
             if args.format == Format::Markdown {
                 renderer.comment(&view).map_err(anyhow::Error::from)?.body
             } else {
-                renderer.text(&view).map_err(anyhow::Error::from)?
+                let text = if args.all_rows { renderer.text_of_all_rows(&view) } else { renderer.text(&view) };
+                text.map_err(anyhow::Error::from)?
             }
         }
     };

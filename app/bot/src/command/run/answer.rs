@@ -65,7 +65,7 @@ pub(crate) fn told(run: &RunId, folder: &Folder<DiskStorage>) -> Result<Told, Fa
     Ok(Told { composed, verdict })
 }
 
-/// Prints the answer.
+/// Prints the answer; as plain text with all rows where that is asked for, else with those that matter most.
 ///
 /// # Errors
 /// The folder cannot be read, or the output cannot be written.
@@ -73,7 +73,7 @@ pub(crate) fn print(
     measured: &Measured,
     told: &Told,
     out: &Path,
-    format: Format,
+    (format, all_rows): (Format, bool),
     world: &mut World<'_>,
 ) -> Result<(), Failure> {
     let folder = out.join(measured.run.as_str());
@@ -81,7 +81,9 @@ pub(crate) fn print(
         Format::Markdown => write!(world.stdout, "{}", told.composed.comment)?,
         Format::Text => {
             let templates = Templates::built_in().map_err(anyhow::Error::from)?;
-            let text = templates.renderer().text(&told.composed.view).map_err(anyhow::Error::from)?;
+            let (renderer, view) = (templates.renderer(), &told.composed.view);
+            let text = if all_rows { renderer.text_of_all_rows(view) } else { renderer.text(view) };
+            let text = text.map_err(anyhow::Error::from)?;
             writeln!(world.stdout, "{}", text.trim_end())?;
         }
         Format::Json => {

@@ -74,6 +74,9 @@ pub struct Args {
     /// What to print: the comment as plain text or as Markdown, or everything as JSON.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Print every row as plain text, not only those that matter most.
+    #[arg(long)]
+    all_rows: bool,
     /// Folder for the evidence of runs.
     #[arg(long, value_name = "DIR", default_value = "zephyr-ab-evidence")]
     out: PathBuf,
@@ -122,7 +125,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));
     let measured = measure(&prepared, &folder, world)?;
     let told = told(&measured.run, &folder)?;
-    print(&measured, &told, &args.out, args.format, world)?;
+    print(&measured, &told, &args.out, (args.format, args.all_rows), world)?;
     Ok(answer::exit(&measured, &told, &args.fail_on))
 }
 
