@@ -26,7 +26,9 @@ impl Hub {
         let at = at.map(|sha| format!("?ref={}", sha.as_str())).unwrap_or_default();
         let reply = match self.ask(&Ask::get(repo, format!("/contents/{place}{at}"))).await? {
             // The commit is missing, which tells nothing of the file.
-            Answer::Missing(why) if why.contains("No commit found") => return Err(ForgeError::Gone(why)),
+            Answer::Missing(why) if !at.is_empty() && why.contains("No commit found") => {
+                return Err(ForgeError::Gone(why));
+            }
             Answer::Missing(_) => return Ok(None),
             Answer::Is(reply) => reply,
         };
