@@ -6,7 +6,7 @@ use domain::ids::CommitSha;
 use domain::ports::forge::{ForgeError, Repo};
 
 use crate::asking::{Answer, Ask, Hub};
-use crate::objects::Content;
+use crate::objects::AtPath;
 use crate::pages::escape;
 use crate::redact::words;
 use crate::verdict;
@@ -33,7 +33,7 @@ impl Hub {
             Answer::Is(reply) => reply,
         };
         // A folder is a list.
-        let Some(found) = reply.json::<Content>() else {
+        let Some(found) = reply.json::<AtPath>() else {
             let list = reply.json::<Vec<serde_json::Value>>().is_some();
             return Err(if list { refused("a folder") } else { verdict::unreadable(&reply) });
         };
