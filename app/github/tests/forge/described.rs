@@ -44,6 +44,7 @@ async fn world() -> (Sandbox, GitHub, PullId) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_that_is_asked_is_described() {
+    use CheckState::{Green, Missing, Pending, Red};
     let (sandbox, github, pull) = world().await;
     let repo = &pull.repo;
     let head = github.pull(&pull).await.unwrap().head;
@@ -81,7 +82,6 @@ async fn everything_that_is_asked_is_described() {
         let found = github.checks(repo, &head, &names).await.unwrap();
         found.into_iter().map(|check| check.state).collect()
     };
-    use CheckState::{Green, Missing, Pending, Red};
     assert_eq!(states().await, [Missing; 4]);
     sandbox.other_check(REPO, head.as_str(), "build", None).unwrap();
     sandbox.set_status(REPO, head.as_str(), "ci", "failure").unwrap();
