@@ -6,7 +6,7 @@ use domain::ids::CommitSha;
 use domain::ports::forge::{ForgeError, Repo};
 
 use crate::asking::{Answer, Ask, Hub};
-use crate::objects::Content;
+use crate::objects::AtPath;
 use crate::pages::escape;
 use crate::redact::words;
 use crate::verdict;
@@ -26,12 +26,14 @@ impl Hub {
         let at = at.map(|sha| format!("?ref={}", sha.as_str())).unwrap_or_default();
         let reply = match self.ask(&Ask::get(repo, format!("/contents/{place}{at}"))).await? {
             // The commit is missing, which tells nothing of the file.
-            Answer::Missing(why) if why.contains("No commit found") => return Err(ForgeError::Gone(why)),
+            Answer::Missing(why) if !at.is_empty() && why.contains("No commit found") => {
+                return Err(ForgeError::Gone(why));
+            }
             Answer::Missing(_) => return Ok(None),
             Answer::Is(reply) => reply,
         };
         // A folder is a list.
-        let Some(found) = reply.json::<Content>() else {
+        let Some(found) = reply.json::<AtPath>() else {
             let list = reply.json::<Vec<serde_json::Value>>().is_some();
             return Err(if list { refused("a folder") } else { verdict::unreadable(&reply) });
         };

@@ -134,7 +134,7 @@ pub(crate) struct Label {
 
 /// What stands at a path of a commit.
 #[derive(Deserialize)]
-pub(crate) struct Content {
+pub(crate) struct AtPath {
     #[serde(rename = "type")]
     pub(crate) kind: Option<String>,
     pub(crate) size: Option<u64>,

@@ -1,6 +1,7 @@
 //! A small GitHub on loopback that remembers what happened: for tests of the whole program, and to play with.
 //!
-//! - [`Sandbox`]: starts it; what people do in it (comments, pushes, clicks) and what a test asks of it
+//! - [`Sandbox`]: starts it; what people do in it (comments, pushes, clicks) and what a test asks of it, in rooms of `sandbox`
+//! - `acts`: what comes of what people do, and what the webhook is told of it
 //! - [`Options`], [`Settings`]: what it is started with, and what a program needs to connect to it
 //! - `model`, `state`, `git`: what it remembers; repositories are real ones
 //! - `api`, `render`: the REST API, and how objects look in it

@@ -113,6 +113,8 @@ pub struct Repository {
     pub default_branch: String,
     /// Roles by login: `read`, `triage`, `write`, `maintain`, `admin`, or one of its own.
     pub roles: BTreeMap<String, String>,
+    /// Labels in the order in which they were made.
+    pub labels: Vec<Label>,
     /// Issues and pull requests by number.
     pub issues: BTreeMap<u64, Issue>,
     /// Whether it was given to another owner: installations that do not reach it are answered 404.
@@ -129,6 +131,15 @@ impl Repository {
     }
 }
 
+/// A label of a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Label {
+    /// Its number.
+    pub id: u64,
+    /// What it is called. Other letters of the same name are the same label.
+    pub name: String,
+}
+
 /// An issue, which is a pull request where it has [`Issue::pull`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Issue {
@@ -142,6 +153,8 @@ pub struct Issue {
     pub body: String,
     /// Who wrote it.
     pub author: String,
+    /// The names of its labels.
+    pub labels: Vec<String>,
     /// Whether it is open.
     pub open: bool,
     /// Whether only people with the right to push may comment.

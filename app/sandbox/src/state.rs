@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) suites: BTreeMap<(u64, String, u64), u64>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) tokens: BTreeMap<String, Token>,
+    /// Manifests of apps by the code that they are asked for with.
+    pub(crate) manifests: BTreeMap<String, serde_json::Value>,
     pub(crate) deliveries: BTreeMap<u64, Delivery>,
     pub(crate) faults: Faults,
     pub(crate) rules: Vec<Rule>,
@@ -103,6 +105,7 @@ impl State {
             suites: BTreeMap::new(),
             statuses: Vec::new(),
             tokens: BTreeMap::new(),
+            manifests: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             faults: Faults::default(),
             rules: Vec::new(),

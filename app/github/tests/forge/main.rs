@@ -5,6 +5,7 @@
 
 mod checks;
 mod comments;
+mod described;
 mod fake;
 mod files;
 mod labels;

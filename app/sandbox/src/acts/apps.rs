@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::acts::repos::is_name;
 use crate::hooks::About;
-use crate::model::{Installation, Repository};
+use crate::model::{Installation, Kind, Repository};
 use crate::state::State;
 
 impl State {
@@ -65,6 +66,34 @@ impl State {
         let found = self.installations.get_mut(&id).ok_or_else(|| Error::Unknown(format!("installation {id}")))?;
         found.suspended_ms = suspended.then_some(now);
         self.tell_of_installation(id, if suspended { "suspend" } else { "unsuspend" }, by)
+    }
+
+    /// Keeps a manifest until it is asked for with the code that is returned.
+    pub(crate) fn take_manifest(&mut self, manifest: &Value) -> Result<String, Error> {
+        if !manifest["url"].is_string() {
+            return Err(Error::Refused("the manifest has no url".to_owned()));
+        }
+        let code = self.dice.hex(40);
+        self.manifests.insert(code.clone(), manifest.clone());
+        Ok(code)
+    }
+
+    /// Makes the app of the sandbox be what a manifest says.
+    pub(crate) fn be(&mut self, manifest: &Value) {
+        let text = |at: &str| manifest.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        let slug = text("/name").map(|name| name.to_lowercase().replace(' ', "-")).filter(|slug| is_name(slug));
+        if let Some(slug) = slug {
+            self.app.slug = slug;
+            let bot = self.bot();
+            self.user(&bot, Kind::Bot);
+        }
+        if let Some(url) = text("/hook_attributes/url") {
+            self.app.webhook = Some(url);
+        }
+        if let Some(all) = manifest["default_permissions"].as_object() {
+            let level = |(what, level): (&String, &Value)| Some((what.clone(), level.as_str()?.to_owned()));
+            self.app.permissions = all.iter().filter_map(level).collect();
+        }
     }
 
     fn tell_of_installation(&mut self, id: u64, action: &str, by: &str) -> Result<(), Error> {

@@ -9,6 +9,10 @@ use crate::hooks::About;
 use crate::model::{Check, Status};
 use crate::state::State;
 
+/// How a check run can end.
+const CONCLUSIONS: [&str; 8] =
+    ["action_required", "cancelled", "failure", "neutral", "skipped", "stale", "success", "timed_out"];
+
 impl State {
     fn check(&self, id: u64) -> Result<&Check, Error> {
         self.checks.get(&id).ok_or_else(|| Error::Unknown(format!("check run {id}")))
@@ -31,6 +35,9 @@ impl State {
     }
 
     fn tell_of_check(&mut self, id: u64, action: &str, by: &str, mut payload: Value) -> Result<(), Error> {
+        if !self.users.contains_key(by) {
+            return Err(Error::Unknown(format!("user {by}")));
+        }
         let check = self.check(id)?;
         // Only the app that made it is told.
         if check.app.0 != self.app.id {
@@ -50,6 +57,9 @@ impl State {
         name: &str,
         conclusion: Option<&str>,
     ) -> Result<u64, Error> {
+        if let Some(word) = conclusion.filter(|word| !CONCLUSIONS.contains(word)) {
+            return Err(Error::Refused(format!("{word:?} is no conclusion of a check run")));
+        }
         let sha =
             self.git.resolve(&self.repo(repo)?.folder, sha).ok_or_else(|| Error::Unknown(format!("commit {sha}")))?;
         let now = self.now();
@@ -87,6 +97,9 @@ impl State {
 
     /// Says something of a commit.
     pub(crate) fn set_status(&mut self, repo: u64, sha: &str, context: &str, word: &str) -> Result<(), Error> {
+        if !["error", "failure", "pending", "success"].contains(&word) {
+            return Err(Error::Refused(format!("{word:?} is no state of a commit")));
+        }
         let sha =
             self.git.resolve(&self.repo(repo)?.folder, sha).ok_or_else(|| Error::Unknown(format!("commit {sha}")))?;
         let (id, created_ms) = (self.id(), self.now());

@@ -51,6 +51,13 @@ impl State {
         self.tell_of_comment(id, "edited", by, json!({ "body": { "from": before } }))
     }
 
+    /// Folds a comment for a reason, or unfolds it.
+    pub(crate) fn fold_comment(&mut self, id: u64, reason: Option<&str>) -> Result<(), Error> {
+        let comment = self.comments.get_mut(&id).ok_or_else(|| Error::Unknown(format!("comment {id}")))?;
+        comment.minimized = reason.map(str::to_owned);
+        Ok(())
+    }
+
     /// Removes a comment and the reactions to it.
     pub(crate) fn remove_comment(&mut self, id: u64, by: &str) -> Result<(), Error> {
         if !self.comments.contains_key(&id) {

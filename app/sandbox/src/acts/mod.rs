@@ -3,5 +3,6 @@
 mod apps;
 mod checks;
 mod comments;
+pub(crate) mod labels;
 mod pulls;
 mod repos;

@@ -24,6 +24,7 @@ impl State {
             title: title.to_owned(),
             body: String::new(),
             author: by.to_owned(),
+            labels: Vec::new(),
             open: true,
             locked: false,
             pull,
@@ -122,6 +123,31 @@ impl State {
         Ok(())
     }
 
+    /// Adds a commit to the branch of a pull request; forced, it stands where the branch began instead of at its tip.
+    pub(crate) fn push_to(
+        &mut self,
+        repo: u64,
+        number: u64,
+        files: &[(&str, Option<&str>)],
+        message: &str,
+        by: &str,
+        forced: bool,
+    ) -> Result<String, Error> {
+        let (_, pull) = self.pull(repo, number)?;
+        let gone = || Error::Unknown(format!("branch {}", pull.head_ref));
+        let (from, branch) = (pull.head_repo.ok_or_else(gone)?, pull.head_ref.clone());
+        let folder = &self.repo(from)?.folder;
+        let tip = self.git.tip(folder, &branch).ok_or_else(gone)?;
+        if forced {
+            // Forks share their objects with what they were forked from.
+            let began = self.git.merge_base(folder, &pull.base_sha, &tip).unwrap_or_else(|| pull.base_sha.clone());
+            self.git.point(folder, &format!("refs/heads/{branch}"), &began)?;
+        }
+        let sha = self.add_commit(from, &branch, files, message, by)?;
+        self.pushed(from, by)?;
+        Ok(sha)
+    }
+
     /// Closes or opens a pull request again.
     pub(crate) fn set_open(&mut self, repo: u64, number: u64, open: bool, by: &str) -> Result<(), Error> {
         let now = self.now();
@@ -136,6 +162,12 @@ impl State {
             return Ok(());
         }
         self.tell_of_pull(repo, number, if open { "reopened" } else { "closed" }, by, json!({}))
+    }
+
+    /// Locks a conversation, or opens it again.
+    pub(crate) fn set_locked(&mut self, repo: u64, number: u64, locked: bool) -> Result<(), Error> {
+        self.issue_mut(repo, number)?.locked = locked;
+        Ok(())
     }
 
     /// Merges a pull request.

@@ -11,7 +11,7 @@ use crate::model::{Kind, Repository};
 use crate::state::State;
 
 /// Whether this can be the name of an account or a repository.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !text.is_empty() && text.len() <= 100 && !text.starts_with(['.', '-']) && text.chars().all(known)
 }
@@ -52,6 +52,7 @@ impl State {
             folder,
             default_branch: "main".to_owned(),
             roles: BTreeMap::new(),
+            labels: Vec::new(),
             issues: BTreeMap::new(),
             transferred: false,
             created_ms: self.now(),
@@ -88,6 +89,17 @@ impl State {
         let tip = |branch: &str| self.git.tip(&repo.folder, branch);
         let after = tip(branch).or_else(|| tip(&repo.default_branch));
         self.git.commit(&repo.folder, branch, after.as_deref(), &New { files, message, by, now_ms: self.now() })
+    }
+
+    /// Points a branch at a commit, and lets the pull requests from it follow.
+    pub(crate) fn force(&mut self, repo: u64, branch: &str, sha: &str, by: &str) -> Result<(), Error> {
+        if !is_branch(branch) {
+            return Err(Error::Refused(format!("{branch:?} is not the name of a branch")));
+        }
+        let folder = &self.repo(repo)?.folder;
+        let sha = self.git.resolve(folder, sha).ok_or_else(|| Error::Unknown(format!("commit {sha}")))?;
+        self.git.point(folder, &format!("refs/heads/{branch}"), &sha)?;
+        self.pushed(repo, by)
     }
 
     /// Makes a fork of a repository.

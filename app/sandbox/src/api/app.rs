@@ -22,6 +22,20 @@ pub(super) fn get(state: &State, call: &Call) -> Answer {
     Ok(Reply::new(200, state.app_json()))
 }
 
+/// The app that a manifest was made into, with its secrets: told once.
+pub(super) fn converted(state: &mut State, code: &str) -> Answer {
+    let manifest = state.manifests.remove(code).ok_or_else(not_found)?;
+    state.be(&manifest);
+    let mut app = state.app_json();
+    if let Some(name) = manifest["name"].as_str() {
+        app["name"] = name.into();
+    }
+    app["client_secret"] = state.dice.hex(40).into();
+    app["webhook_secret"] = state.app.secret.as_str().into();
+    app["pem"] = crate::PRIVATE_KEY.into();
+    Ok(Reply::new(201, app))
+}
+
 pub(super) fn installations(state: &State, call: &Call) -> Answer {
     as_app(call)?;
     let all = state.installations.values().map(|installation| state.installation_json(installation)).collect();

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Asks;
+use super::page::{Page, page};
 use super::reply::{Answer, Reply, not_found, refuse};
 use crate::model::Status;
 use crate::stamp::written;
@@ -100,14 +101,16 @@ pub(super) fn status(state: &State, asks: &Asks<'_>, name: &str) -> Answer {
         })
     };
     let statuses: Vec<Value> = latest.values().map(each).collect();
+    let total = statuses.len();
+    let page = page(asks.call, &format!("{}/commits/{sha}/status", state.repo_url(asks.repo)), statuses)?;
     let json = json!({
         "state": overall,
         "sha": sha,
-        "total_count": statuses.len(),
-        "statuses": statuses,
+        "total_count": total,
+        "statuses": page.items,
         "repository": state.repo_json(repo),
         "commit_url": format!("{}/commits/{sha}", state.repo_url(asks.repo)),
         "url": format!("{}/commits/{sha}/status", state.repo_url(asks.repo)),
     });
-    Ok(Reply::new(200, json))
+    Ok(Page::<Value>::reply(page.link, json))
 }

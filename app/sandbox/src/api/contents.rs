@@ -4,22 +4,33 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::Asks;
-use super::reply::{Answer, Reply, not_found};
+use super::reply::{Answer, Reply, not_found, refuse};
 use crate::git::Entry;
 use crate::state::State;
+
+/// The largest file whose content is told, bytes.
+const LARGEST: usize = 1024 * 1024;
 
 pub(super) fn get(state: &State, asks: &Asks<'_>, path: &str) -> Answer {
     asks.may_read(&["contents"])?;
     let repo = state.repo(asks.repo)?;
     let name = asks.call.asked("ref").unwrap_or(&repo.default_branch);
     let name = name.strip_prefix("refs/").unwrap_or(name);
-    let sha = super::commits::resolve(state, &repo.folder, name).ok_or_else(not_found)?;
+    let sha = super::commits::resolve(state, &repo.folder, name).ok_or_else(|| match asks.call.asked("ref") {
+        Some(name) => refuse(404, &format!("No commit found for the ref {name}")),
+        None => refuse(404, "This repository is empty."),
+    })?;
     let path = path.trim_matches('/');
     let found = state.git.list(&repo.folder, &sha, path, false)?;
     let is_file = !path.is_empty() && found.first().is_some_and(|entry| entry.kind == "blob" && entry.path == path);
     if is_file {
         let bytes = state.git.blob(&repo.folder, &found[0].sha)?;
         let mut json = describe(state, asks.repo, name, &found[0], "file");
+        if bytes.len() > LARGEST {
+            json["content"] = "".into();
+            json["encoding"] = "none".into();
+            return Ok(Reply::new(200, json));
+        }
         let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
         let lines: Vec<&str> =
             encoded.as_bytes().chunks(60).filter_map(|line| std::str::from_utf8(line).ok()).collect();

@@ -30,11 +30,11 @@ pub(super) fn answer(state: &mut State, call: &Call) -> Answer {
     let reason = all.iter().find(|word| CLASSIFIERS.contains(&word.as_str()));
     let (Some(id), Some(reason)) = (id, reason) else { return wrong("subjectId and classifier are needed") };
     let reached = super::token(call)?.repositories.clone();
-    let Some(comment) = state.comments.get_mut(&id).filter(|comment| reached.contains(&comment.repo)) else {
+    if !state.comments.get(&id).is_some_and(|comment| reached.contains(&comment.repo)) {
         return wrong("Could not resolve to a node with the global id");
-    };
+    }
     let reason = reason.to_lowercase().replace('_', "-");
-    comment.minimized = Some(reason.clone());
+    state.fold_comment(id, Some(&reason))?;
     let minimized = json!({ "isMinimized": true, "minimizedReason": reason });
     let data: Value = json!({ "minimizeComment": { "minimizedComment": minimized, "clientMutationId": null } });
     Ok(Reply::new(200, json!({ "data": data })))

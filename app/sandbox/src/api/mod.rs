@@ -12,6 +12,7 @@ mod contents;
 mod graphql;
 mod hook;
 mod issues;
+mod labels;
 mod limits;
 mod pulls;
 mod reactions;
@@ -34,6 +35,10 @@ fn route(state: &mut State, call: &Call) -> Answer {
     let decoded: Vec<String> =
         call.path.trim_matches('/').split('/').map(|segment| call::decoded(segment, false)).collect();
     let path: Vec<&str> = decoded.iter().map(String::as_str).collect();
+    if let ("POST", ["app-manifests", code, "conversions"]) = (call.method.as_str(), path.as_slice()) {
+        // The code is the login.
+        return app::converted(state, code);
+    }
     if matches!(call.caller, Caller::Nobody) {
         return Err(refuse(401, "Requires authentication"));
     }
@@ -109,6 +114,9 @@ fn in_repo(state: &mut State, call: &Call, repo: u64, rest: &[&str]) -> Answer {
         ("GET", ["pulls", n]) => pulls::get(state, &asks, number(n)?),
         ("GET", ["pulls", n, "files"]) => pulls::files(state, &asks, number(n)?),
         ("GET", ["issues", n]) => issues::get(state, &asks, number(n)?),
+        ("GET", ["issues", n, "labels"]) => labels::list(state, &asks, number(n)?),
+        ("POST", ["issues", n, "labels"]) => labels::add(state, &asks, number(n)?),
+        ("DELETE", ["issues", n, "labels", name]) => labels::remove(state, &asks, number(n)?, name),
         ("GET", ["issues", n, "comments"]) => comments::list(state, &asks, number(n)?),
         ("POST", ["issues", n, "comments"]) => comments::create(state, &asks, number(n)?),
         ("GET", ["issues", "comments", id]) => comments::get(state, &asks, number(id)?),

@@ -74,6 +74,25 @@ impl State {
         format!("{}/{}/{number}", self.repo_page(repo), if pull { "pull" } else { "issues" })
     }
 
+    /// A label of a repository.
+    pub(crate) fn label_json(&self, repo: &Repository, name: &str) -> Value {
+        let id = repo.labels.iter().find(|label| label.name == name).map_or(0, |label| label.id);
+        json!({
+            "id": id,
+            "node_id": format!("LA_{id}"),
+            "url": format!("{}/labels/{}", self.repo_url(repo.id), crate::page::escaped_path(name)),
+            "name": name,
+            "description": null,
+            "color": "ededed",
+            "default": false,
+        })
+    }
+
+    /// The labels of an issue.
+    pub(crate) fn labels_json(&self, repo: &Repository, issue: &Issue) -> Vec<Value> {
+        issue.labels.iter().map(|name| self.label_json(repo, name)).collect()
+    }
+
     /// An issue, or a pull request as an issue.
     pub(crate) fn issue_json(&self, repo: &Repository, issue: &Issue) -> Value {
         let base = self.repo_url(repo.id);
@@ -92,7 +111,7 @@ impl State {
             "number": issue.number,
             "title": issue.title,
             "user": self.user_json(&issue.author),
-            "labels": [],
+            "labels": self.labels_json(repo, issue),
             "state": if issue.open { "open" } else { "closed" },
             "state_reason": null,
             "locked": issue.locked,
@@ -156,7 +175,7 @@ impl State {
             "title": issue.title,
             "user": self.user_json(&issue.author),
             "body": issue.body,
-            "labels": [],
+            "labels": self.labels_json(repo, issue),
             "milestone": null,
             "active_lock_reason": null,
             "created_at": written(issue.created_ms),

@@ -2,103 +2,48 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::act::{Act, play};
 use super::{Asked, response};
+use crate::Settings;
 use crate::faults::{Faults, Rule};
 use crate::sandbox::Shared;
 use crate::state::State;
-use crate::{Error, Settings};
 
 /// What can be asked for, as an answer to everything else.
 const HELP: &str = "GET /_sandbox/state, or POST one of these with JSON to /_sandbox/:
 comment {repo, number, by, body}
 edit {comment, by, body}
 delete {comment, by}
+minimise {comment, reason: text or null}
 push {repo, branch, by, message, files: {name: text or null}}
+advance {repo, number, by, message, files, force: true or false}
+force {repo, branch, commit, by}
+issue {repo, title, by}
 pull {repo, head, base, title, by}
 close, reopen, merge {repo, number, by}
+retarget {repo, number, base, by}
+draft {repo, number, draft: true or false, by}
+lock {repo, number, locked: true or false}
+label, unlabel {repo, number, name, by}
 press {check, identifier, by}
 rerequest {check, by}
+check {repo, commit, name, conclusion: text or null}
+status {repo, commit, context, state}
 rename {repo, name, by}
+transfer {repo, owner, by}
 grant {repo, login, role}
+install {account, repos: [name]}
+uninstall {installation, by}
+suspend {installation, suspended: true or false, by}
+withdraw {repo, by}
+permit {installation, permission, level: text or null}
+manifest {manifest}
 redeliver {delivery}
 ping {}
 faults {lost, doubled, reordered, late, late_ms, refused, forgotten, cut, cut_after, primary, secondary, slow, slow_ms}
 rule {method, path, skip, times, fault}";
-
-#[derive(Deserialize)]
-#[serde(tag = "act", rename_all = "lowercase", deny_unknown_fields)]
-enum Act {
-    Comment {
-        repo: String,
-        number: u64,
-        by: String,
-        body: String,
-    },
-    Edit {
-        comment: u64,
-        by: String,
-        body: String,
-    },
-    Delete {
-        comment: u64,
-        by: String,
-    },
-    Push {
-        repo: String,
-        branch: String,
-        by: String,
-        message: String,
-        files: std::collections::BTreeMap<String, Option<String>>,
-    },
-    Pull {
-        repo: String,
-        head: String,
-        base: String,
-        title: String,
-        by: String,
-    },
-    Close {
-        repo: String,
-        number: u64,
-        by: String,
-    },
-    Reopen {
-        repo: String,
-        number: u64,
-        by: String,
-    },
-    Merge {
-        repo: String,
-        number: u64,
-        by: String,
-    },
-    Press {
-        check: u64,
-        identifier: String,
-        by: String,
-    },
-    Rerequest {
-        check: u64,
-        by: String,
-    },
-    Rename {
-        repo: String,
-        name: String,
-        by: String,
-    },
-    Grant {
-        repo: String,
-        login: String,
-        role: String,
-    },
-    Redeliver {
-        delivery: u64,
-    },
-    Ping {},
-}
 
 pub(super) fn answer(shared: &Shared, asked: &Asked) -> Response<Body> {
     let act = asked.path.trim_start_matches("/_sandbox").trim_matches('/');
@@ -140,56 +85,6 @@ fn done(state: &mut State, act: &str, mut body: Value) -> Result<Value, String> 
         }
     }
     Ok(json!({ "faults": state.faults, "rules": state.rules }))
-}
-
-fn play(state: &mut State, act: Act) -> Result<Value, Error> {
-    let nothing = |()| json!({});
-    match act {
-        Act::Comment { repo, number, by, body } => {
-            let repo = state.named(&repo)?;
-            state.write_comment(repo, number, &by, &body, false).map(|id| json!({ "comment": id }))
-        }
-        Act::Edit { comment, by, body } => state.rewrite_comment(comment, &by, &body).map(nothing),
-        Act::Delete { comment, by } => state.remove_comment(comment, &by).map(nothing),
-        Act::Push { repo, branch, by, message, files } => {
-            let repo = state.named(&repo)?;
-            let files: Vec<(&str, Option<&str>)> =
-                files.iter().map(|(name, text)| (name.as_str(), text.as_deref())).collect();
-            let sha = state.add_commit(repo, &branch, &files, &message, &by)?;
-            state.pushed(repo, &by)?;
-            Ok(json!({ "commit": sha }))
-        }
-        Act::Pull { repo, head, base, title, by } => {
-            let repo = state.named(&repo)?;
-            let (from, branch) = match head.split_once(':') {
-                Some((fork, branch)) => (state.named(fork)?, branch),
-                None => (repo, head.as_str()),
-            };
-            state.open_pull(repo, from, branch, &base, &title, &by).map(|number| json!({ "number": number }))
-        }
-        Act::Close { repo, number, by } => {
-            state.named(&repo).and_then(|id| state.set_open(id, number, false, &by)).map(nothing)
-        }
-        Act::Reopen { repo, number, by } => {
-            state.named(&repo).and_then(|id| state.set_open(id, number, true, &by)).map(nothing)
-        }
-        Act::Merge { repo, number, by } => {
-            let repo = state.named(&repo)?;
-            state.merge(repo, number, &by).map(|sha| json!({ "commit": sha }))
-        }
-        Act::Press { check, identifier, by } => state.press(check, &identifier, &by).map(nothing),
-        Act::Rerequest { check, by } => state.rerequest(check, &by).map(nothing),
-        Act::Rename { repo, name, by } => state.named(&repo).and_then(|id| state.rename(id, &name, &by)).map(nothing),
-        Act::Grant { repo, login, role } => {
-            let repo = state.named(&repo)?;
-            state.grant(repo, &login, &role).map(nothing)
-        }
-        Act::Redeliver { delivery } => Ok(json!({ "found": state.redeliver(delivery) })),
-        Act::Ping {} => {
-            state.ping();
-            Ok(json!({}))
-        }
-    }
 }
 
 fn everything(state: &State) -> Value {

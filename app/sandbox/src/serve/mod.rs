@@ -1,5 +1,6 @@
 //! The server: what a request is for, and what becomes of its connection.
 
+mod act;
 mod control;
 mod listen;
 mod rest;
@@ -22,7 +23,8 @@ use crate::sandbox::Shared;
 const LARGEST: usize = 32 * 1024 * 1024;
 
 /// How paths of the API begin; all others are pages.
-const ROOTS: [&str; 8] = ["app", "graphql", "installation", "rate_limit", "repos", "repositories", "user", "users"];
+const ROOTS: [&str; 9] =
+    ["app", "app-manifests", "graphql", "installation", "rate_limit", "repos", "repositories", "user", "users"];
 
 /// A request whose body was read.
 pub(crate) struct Asked {

@@ -1,3 +1,4 @@
+mod acting;
 mod answers;
 mod deliveries;
 mod faults;
