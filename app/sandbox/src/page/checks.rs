@@ -7,42 +7,59 @@ use super::{counted, escaped, escaped_path, markdown};
 use crate::model::{Check, Kind};
 use crate::state::State;
 
+/// The check runs of a commit, oldest first.
+fn of<'a>(state: &'a State, repo: u64, sha: &str) -> Vec<&'a Check> {
+    state.checks.values().filter(|check| check.repo == repo && check.head_sha == sha).collect()
+}
+
+/// What several come to: the picture for all of them.
+fn sum(all: &[&Check]) -> &'static str {
+    let any = |signs: &[&str]| all.iter().any(|check| signs.contains(&sign(check)));
+    if any(&["bad"]) {
+        "bad"
+    } else if any(&["runs", "waits"]) {
+        "runs"
+    } else {
+        "good"
+    }
+}
+
 /// The box; empty where nobody has checked the commit. Buttons lead to addresses below `page`.
 pub(super) fn checks(state: &State, repo: u64, sha: &str, page: &str) -> String {
-    let all: Vec<&Check> = state.checks.values().filter(|check| check.repo == repo && check.head_sha == sha).collect();
+    let all = of(state, repo, sha);
     if all.is_empty() {
         return String::new();
     }
-    let of = |sign: &str| all.iter().filter(|check| self::sign(check) == sign).count() as u64;
-    let open = of("runs") + of("waits");
-    let (picture, title) = match (open, of("bad")) {
-        (_, 1..) => ("bad", "Some checks were not successful"),
-        (1.., _) => ("runs", "Some checks haven’t completed yet"),
-        _ => ("good", "All checks have passed"),
+    let picture = sum(&all);
+    let title = match picture {
+        "bad" => "Some checks were not successful",
+        "runs" => "Some checks haven’t completed yet",
+        _ => "All checks have passed",
     };
-    let mut counts: Vec<String> = Vec::new();
-    for (sign, word) in [
+    let words = [
         ("bad", "failing"),
         ("runs", "in progress"),
         ("waits", "queued"),
         ("neutral", "neutral"),
         ("good", "successful"),
-    ] {
-        if of(sign) > 0 {
-            counts.push(format!("{} {word}", of(sign)));
-        }
-    }
-    let last = if all.len() == 1 { "check" } else { "checks" };
-    let mut text = format!(
-        "<div class=\"checks\"><div class=\"head\">{}<div><h3>{title}</h3><p>{} {last}</p></div></div>",
+    ];
+    let counts = words.map(|(picture, word)| (all.iter().filter(|check| sign(check) == picture).count(), word));
+    let counts: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    format!(
+        "<div class=\"checks\"><div class=\"head\">{}<div><h3>{title}</h3><p>{} check{}</p></div></div>{}</div>",
         icon(picture),
-        counts.join(", ")
-    );
-    for check in all {
-        text.push_str(&row(state, check, page));
-    }
-    text.push_str("</div>");
-    text
+        counts.join(", "),
+        if all.len() == 1 { "" } else { "s" },
+        all.iter().map(|check| row(state, check, page)).collect::<String>()
+    )
+}
+
+/// The picture of all check runs of a commit, and their rows; `None` where nobody has checked it.
+pub(super) fn past(state: &State, repo: u64, sha: &str, page: &str) -> Option<(String, String)> {
+    let all = of(state, repo, sha);
+    let rows = || all.iter().map(|check| row(state, check, page)).collect();
+    (!all.is_empty()).then(|| (icon(sum(&all)), rows()))
 }
 
 /// The picture of a check run.
@@ -50,6 +67,7 @@ fn sign(check: &Check) -> &'static str {
     match (check.status.as_str(), check.conclusion.as_deref()) {
         ("completed", Some("success")) => "good",
         ("completed", Some("neutral" | "skipped" | "stale")) => "neutral",
+        ("completed", Some("action_required")) => "waits",
         ("completed", _) => "bad",
         ("in_progress", _) => "runs",
         _ => "waits",
@@ -71,7 +89,7 @@ fn row(state: &State, check: &Check, page: &str) -> String {
          <div class=\"text\">",
         check.id,
         icon(sign(check)),
-        avatar(&check.app.1, Kind::Bot, 20),
+        avatar(&format!("{}[bot]", check.app.1), Kind::Bot, 20),
         escaped(&check.name),
         title.map(|title| format!(" — {}", escaped(title))).unwrap_or_default()
     );

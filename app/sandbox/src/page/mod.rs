@@ -30,7 +30,7 @@ pub(crate) fn answer(state: &State, path: &str) -> Option<String> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
         [""] => Some(start::all(state)),
-        [owner, name] => Some(start::one(state, repo(state, owner, name)?)),
+        [owner, name] => Some(start::one(repo(state, owner, name)?)),
         [owner, name, "pull" | "issues", number] => {
             let repo = repo(state, owner, name)?;
             Some(pull::page(state, repo, repo.issues.get(&number.parse().ok()?)?))

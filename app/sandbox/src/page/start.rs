@@ -22,7 +22,7 @@ pub(super) fn all(state: &State) -> String {
 }
 
 /// The pull requests of a repository.
-pub(super) fn one(_: &State, repo: &Repository) -> String {
+pub(super) fn one(repo: &Repository) -> String {
     let name = escaped(&repo.full_name());
     let inner = format!(
         "<div class=\"top\"><div><a href=\"/\">Sandbox</a> / <b>{name}</b></div></div>\

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::checks::past;
 use super::icons::{avatar, icon};
 use super::{counted, escaped, kind, markdown, short, time};
 use crate::git::Commit;
@@ -168,16 +169,28 @@ fn happened(state: &State, repo: &Repository, issue: &Issue, event: &Event) -> S
         escaped(&event.by),
         time(event.at_ms)
     );
-    commits.iter().for_each(|made| text.push_str(&commit(made)));
+    commits.iter().for_each(|made| text.push_str(&commit(state, repo, issue, made)));
     text.push_str("</div></div>");
     text
 }
 
-fn commit(commit: &Commit) -> String {
-    format!(
-        "<div class=\"commit\">{}<span>{}</span><code class=\"sha\">{}</code></div>",
+/// A commit, with what was checked of it. What was checked of the newest one stands in a box of its own.
+fn commit(state: &State, repo: &Repository, issue: &Issue, commit: &Commit) -> String {
+    let here = format!("/{}/pull/{}", escaped(&repo.full_name()), issue.number);
+    let newest = issue.pull.as_ref().is_some_and(|pull| pull.head_sha == commit.sha);
+    let checked = past(state, repo.id, &commit.sha, &here);
+    let row = format!(
+        "{}<span>{}</span>{}<code class=\"sha\">{}</code>",
         icon("commit"),
         escaped(commit.message.lines().next().unwrap_or_default()),
+        checked.as_ref().map_or("", |(picture, _)| picture),
         escaped(short(&commit.sha))
-    )
+    );
+    match checked.filter(|_| !newest) {
+        Some((_, rows)) => format!(
+            "<details class=\"past\" id=\"commit-{}\"><summary class=\"made\">{row}</summary>{rows}</details>",
+            escaped(short(&commit.sha))
+        ),
+        None => format!("<div class=\"made\">{row}</div>"),
+    }
 }
