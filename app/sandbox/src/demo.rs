@@ -13,8 +13,7 @@ pub const REPOSITORY: &str = "octo/demo";
 const FILE: &str = "bench.sh";
 /// What can be written on a page of the repository.
 pub(crate) const HINT: &str = "<p class=\"hint\">Try <code>/ab-test demo</code>, <code>/ab-test demo rounds=1</code>, \
-    <code>/ab-test status</code>, <code>/ab-test demo cancel</code>, <code>/ab-test help</code>, or a mistake. The first \
-    people of the list may write here, <b>bob</b> may read, <b>visitor</b> nothing.</p>";
+    <code>/ab-test status</code>, <code>/ab-test demo cancel</code>, <code>/ab-test help</code>, or a mistake.</p>";
 
 /// What was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,11 +20,11 @@ pub(super) fn page(state: &State, repo: &Repository, issue: &Issue) -> String {
          <small>not GitHub: a small one on this machine</small></div></div>\n<main>"
     );
     let _ = write!(text, "<h1>{} <span>#{}</span></h1>", escaped(&issue.title), issue.number);
-    let _ = write!(text, "<div class=\"live\" id=\"head\">{}</div>\n", head(state, repo, issue));
-    let _ = write!(text, "<div class=\"live timeline\" id=\"timeline\">{}</div>\n", timeline(state, repo, issue));
+    let _ = writeln!(text, "<div class=\"live\" id=\"head\">{}</div>", head(state, repo, issue));
+    let _ = writeln!(text, "<div class=\"live timeline\" id=\"timeline\">{}</div>", timeline(state, repo, issue));
     let checked = issue.pull.as_ref().map(|pull| checks(state, repo.id, &pull.head_sha, &here)).unwrap_or_default();
     let _ =
-        write!(text, "<div class=\"live\" id=\"checks\">{checked}</div>\n{}</main>\n", form(state, repo, issue, &here));
+        writeln!(text, "<div class=\"live\" id=\"checks\">{checked}</div>\n{}</main>", form(state, repo, issue, &here));
     framed(&format!("{} · {kind} #{} · {}", issue.title, issue.number, repo.full_name()), &text)
 }
 

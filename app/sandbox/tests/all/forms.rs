@@ -1,5 +1,7 @@
 //! The page of a pull request: what it shows, and what its forms do.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::support::{REPO, Receiver, World};
@@ -174,7 +176,7 @@ async fn a_person_writes_and_clicks() {
         assert_eq!(world.act("/push", &[("by", "maintainer")]).await.0, 303);
         let file = world.expect(200, "GET", "/repos/octo/demo/contents/bench.sh?ref=slower", None).await;
         let text = file.body["content"].as_str().unwrap().replace('\n', "");
-        let text = String::from_utf8(base64(&text)).unwrap();
+        let text = String::from_utf8(STANDARD.decode(text).unwrap()).unwrap();
         assert_eq!(text.matches("turn \"$loops\"; turn \"$loops\"").count(), twice);
         assert!(world.page(PAGE).await.contains(title));
     }
@@ -196,27 +198,6 @@ async fn a_person_writes_and_clicks() {
     for what in expected {
         assert!(heard.contains(&what.to_owned()), "{what}: {heard:?}");
     }
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let value = |c: u8| match c {
-        b'A'..=b'Z' => Some(c - b'A'),
-        b'a'..=b'z' => Some(c - b'a' + 26),
-        b'0'..=b'9' => Some(c - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let (mut bits, mut sum, mut out) = (0, 0_u32, Vec::new());
-    for six in text.bytes().filter_map(value) {
-        sum = (sum << 6) | u32::from(six);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            out.push(u8::try_from((sum >> bits) & 0xff).unwrap());
-        }
-    }
-    out
 }
 
 #[tokio::test]
