@@ -86,6 +86,7 @@ impl Place {
             path: std::env::var_os("PATH").unwrap_or_default(),
             temp: folder.clone(),
             processors: 2,
+            display: false,
             random: 1,
             secrets: Secrets::default(),
             clock: SystemClock,

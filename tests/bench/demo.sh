@@ -20,7 +20,7 @@ for branch in slower same dearer different; do
     different) right="^inconclusive DIFFERENT_WORK$" ;;
   esac
   for _ in $(seq "$often"); do
-    TMPDIR="$folder/tmp" "$program" demo --branch "$branch" --format json >"$folder/answer" 2>"$folder/said" ||
+    TMPDIR="$folder/tmp" "$program" demo --plain --branch "$branch" --format json >"$folder/answer" 2>"$folder/said" ||
       { cat "$folder/said" >&2; exit 1; }
     # The two keys of the whole answer are those that are indented least.
     word() { sed -n "s/^  \"$1\": \"\\(.*\\)\",\\{0,1\\}$/\\1/p" "$folder/answer"; }

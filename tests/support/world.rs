@@ -308,14 +308,23 @@ impl Started {
 
     /// Waits until something is so that the program brings about.
     pub(crate) fn until_so(&mut self, what: &str, mut so: impl FnMut() -> bool) {
+        self.until_said(what, |_| so());
+    }
+
+    /// The same for something that it says.
+    pub(crate) fn until_said(&mut self, what: &str, mut so: impl FnMut(&Self) -> bool) {
         for _ in 0..PATIENCE {
-            if so() {
+            if so(self) {
                 return;
             }
             assert!(self.child.try_wait().expect("a child").is_none(), "it has ended: {}", self.stderr());
             pause(MOMENT);
         }
         panic!("never {what}: {}", self.stderr());
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).expect("UTF-8")
     }
 
     pub(crate) fn stderr(&self) -> String {

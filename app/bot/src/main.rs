@@ -18,11 +18,14 @@ fn main() -> ExitCode {
     let variables: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
+    let is_set = |name: &str| variables.iter().any(|(known, value)| known == name && !value.is_empty());
+    let windows = is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
     let machine = Machine {
         program: std::env::current_exe().unwrap_or_default(),
         path: std::env::var_os("PATH").unwrap_or_default(),
         temp: std::env::temp_dir(),
         processors: std::thread::available_parallelism().map_or(1, Into::into),
+        display: cfg!(target_os = "macos") || windows,
         // Without a random source two runs in the same second get the same id, which is refused, never mixed up.
         random: SysRng.try_next_u32().unwrap_or_default(),
         secrets: Secrets::of(variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))),

@@ -35,6 +35,8 @@ pub struct Machine {
     pub temp: PathBuf,
     /// Processors that the program may use.
     pub processors: usize,
+    /// Whether windows can be shown.
+    pub display: bool,
     /// A random number, for ids.
     pub random: u32,
     /// Values of the environment that must not be written anywhere.

@@ -192,6 +192,42 @@ pub struct Pull {
     pub merged: Option<(String, String)>,
 }
 
+/// Something that happened to a pull request, as its conversation tells it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Event {
+    /// The repository.
+    pub repo: u64,
+    /// The pull request.
+    pub number: u64,
+    /// When.
+    pub at_ms: u64,
+    /// Who did it.
+    pub by: String,
+    /// What it was.
+    pub what: What,
+}
+
+/// What happened to a pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum What {
+    /// It was opened with this head.
+    Opened(String),
+    /// Its head moved from a commit to another one.
+    Pushed(String, String),
+    /// It was closed.
+    Closed,
+    /// It was merged as this commit.
+    Merged(String),
+    /// It was opened again.
+    Reopened,
+    /// It is to be merged into another branch: from, to.
+    Retargeted(String, String),
+    /// It became a draft.
+    Drafted,
+    /// It became ready.
+    Ready,
+}
+
 /// A comment on an issue.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comment {

@@ -11,9 +11,9 @@ use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::exchange::{Judge, Logged};
 use crate::faults::{Faults, Rule};
-use crate::git::Git;
+use crate::git::{Commit, Git};
 use crate::model::{
-    App, Check, Comment, Delivery, Installation, Issue, Kind, Pull, Reaction, Repository, Status, Token, User,
+    App, Check, Comment, Delivery, Event, Installation, Issue, Kind, Pull, Reaction, Repository, Status, Token, User,
 };
 use crate::{Error, Options};
 
@@ -32,12 +32,23 @@ pub(crate) struct Between {
     pub(crate) deletions: u64,
 }
 
+/// What a push brought.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pushed {
+    /// Whether it only added commits.
+    pub(crate) forward: bool,
+    /// The commits that were not there before, oldest first.
+    pub(crate) commits: Vec<Commit>,
+}
+
 /// Everything that a sandbox remembers.
 pub(crate) struct State {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dice: Dice,
     /// What lies between two commits, which never changes.
     between: RefCell<BTreeMap<(String, String), Between>>,
+    /// What was pushed from a commit to another one, which never changes either.
+    pushed: RefCell<BTreeMap<(String, String), Pushed>>,
     pub(crate) git: Git,
     pub(crate) judge: Option<Judge>,
     /// `http://127.0.0.1:<port>`.
@@ -51,6 +62,8 @@ pub(crate) struct State {
     pub(crate) repos: BTreeMap<u64, Repository>,
     /// Names that repositories had before, in small letters.
     pub(crate) old_names: BTreeMap<String, u64>,
+    /// What happened to pull requests, oldest first.
+    pub(crate) events: Vec<Event>,
     pub(crate) comments: BTreeMap<u64, Comment>,
     pub(crate) reactions: BTreeMap<u64, Reaction>,
     pub(crate) checks: BTreeMap<u64, Check>,
@@ -80,6 +93,7 @@ impl State {
             clock: Arc::clone(&options.clock),
             dice: Dice::new(options.seed),
             between: RefCell::default(),
+            pushed: RefCell::default(),
             git: Git::new(path),
             judge: options.judge.clone(),
             web,
@@ -99,6 +113,7 @@ impl State {
             installations: BTreeMap::new(),
             repos: BTreeMap::new(),
             old_names: BTreeMap::new(),
+            events: Vec::new(),
             comments: BTreeMap::new(),
             reactions: BTreeMap::new(),
             checks: BTreeMap::new(),
@@ -203,6 +218,20 @@ impl State {
         }
         self.between.borrow_mut().insert(key, between);
         between
+    }
+
+    /// What a push from a commit to another one brought; nothing where git cannot say.
+    pub(crate) fn pushed_between(&self, folder: &Path, before: &str, after: &str) -> Pushed {
+        let key = (before.to_owned(), after.to_owned());
+        if let Some(known) = self.pushed.borrow().get(&key) {
+            return known.clone();
+        }
+        let pushed = Pushed {
+            forward: self.git.merge_base(folder, before, after).as_deref() == Some(before),
+            commits: self.git.between(folder, before, after).unwrap_or_default(),
+        };
+        self.pushed.borrow_mut().insert(key, pushed.clone());
+        pushed
     }
 
     /// The installation that reaches a repository.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use domain::ports::Clock as _;
-use sandbox::{Options, Sandbox, Settings, demo};
+use sandbox::demo::{self, Bench};
+use sandbox::{Options, Sandbox, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::run::runtime;
@@ -17,7 +18,7 @@ use crate::failure::{Exit, Failure};
 ///
 /// It listens on 127.0.0.1 only and forgets everything when it ends. The repository octo/demo fits the suite demo: pull
 /// request 1 makes a step slower, and pull request 2 comes from a fork. `maintainer` may write there, `bob` may read and
-/// `visitor` may do nothing. People are played with curl; what happened is shown in a browser.
+/// `visitor` may do nothing. Pages for a browser show what happened, and comments can be written there; curl does the rest.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab sandbox
@@ -73,7 +74,8 @@ async fn serve(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     options.path = Some(world.machine.path.clone());
     let sandbox = Sandbox::start(options).await.with_context(|| format!("no sandbox on port {}", args.port))?;
     if !args.no_demo {
-        demo::make(&sandbox, args.loops).context("the demo's repository cannot be made")?;
+        demo::make(&sandbox, &Bench { loops: args.loops, wait: "0.5" })
+            .context("the demo's repository cannot be made")?;
     }
     let mut settings = sandbox.settings();
     let folder = args.keys.clone().unwrap_or_else(|| {
@@ -95,7 +97,7 @@ async fn serve(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
 }
 
 /// The configuration of a service for this sandbox.
-fn configuration(settings: &Settings, webhook: &str, seconds: u64) -> String {
+pub(super) fn configuration(settings: &Settings, webhook: &str, seconds: u64) -> String {
     let address = webhook.split_once("://").map_or(webhook, |(_, rest)| rest);
     let listen = address.split('/').next().unwrap_or_default();
     format!(

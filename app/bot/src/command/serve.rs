@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use engine::service::ServiceSettings;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -51,14 +52,16 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         let listener = TcpListener::bind(listen).await.with_context(|| format!("server.listen: {listen}"))?;
         let shutdown = CancellationToken::new();
         tokio::spawn(interrupted(shutdown.clone()));
-        serve(Parts { shared, secrets, listener }, shutdown).await
+        let say_after_ms = ServiceSettings::default().say_after_ms;
+        serve(Parts { shared, secrets, listener, say_after_ms }, shutdown).await
     });
     // A fetch that is cut off ends by itself; nobody waits for it.
     runtime.shutdown_timeout(LAST);
     served.map(|()| Exit::Done)
 }
 
-fn log(section: LogSection, terminal: bool) {
+/// Writes down what happens.
+pub(super) fn log(section: LogSection, terminal: bool) {
     let filter = EnvFilter::new(format!("{0},hyper=warn,sqlx=warn,octocrab=warn,tower=warn", section.level.level()));
     let made = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
     let set = match section.format {

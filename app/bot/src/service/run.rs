@@ -51,6 +51,8 @@ pub struct Parts {
     pub secrets: ServiceSecrets,
     /// Where it takes requests.
     pub listener: TcpListener,
+    /// How long what changes of a run is collected before it is said, milliseconds.
+    pub say_after_ms: u64,
 }
 
 type Here = Service<
@@ -157,8 +159,8 @@ fn put_together(parts: &Parts, store: &SqlStore, owner: String) -> Result<Here, 
         templates: templates().map_err(anyhow::Error::from)?,
         settings: ServiceSettings {
             web: config.github.web_url.clone(),
+            say_after_ms: parts.say_after_ms,
             notify_after_ms: config.notify_after_s.saturating_mul(SECOND),
-            ..ServiceSettings::default()
         },
         put_off: PutOff::default(),
     })

@@ -4,8 +4,24 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::hooks::About;
-use crate::model::{Issue, Pull};
+use crate::model::{Event, Issue, Pull, What};
 use crate::state::State;
+
+/// What the conversation tells of a change of a pull request; `None` for what it does not.
+fn happened(action: &str, pull: &Pull, payload: &Value) -> Option<What> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Some(match (action, &pull.merged) {
+        ("opened", _) => What::Opened(pull.head_sha.clone()),
+        ("synchronize", _) => What::Pushed(text(&payload["before"]), text(&payload["after"])),
+        ("closed", Some((_, sha))) => What::Merged(sha.clone()),
+        ("closed", None) => What::Closed,
+        ("reopened", _) => What::Reopened,
+        ("edited", _) => What::Retargeted(text(&payload["changes"]["base"]["ref"]["from"]), pull.base_ref.clone()),
+        ("converted_to_draft", _) => What::Drafted,
+        ("ready_for_review", _) => What::Ready,
+        _ => return None,
+    })
+}
 
 impl State {
     fn next_number(&self, repo: u64) -> Result<u64, Error> {
@@ -90,8 +106,13 @@ impl State {
         mut payload: Value,
     ) -> Result<(), Error> {
         let (issue, pull) = self.pull(repo, number)?;
+        let what = happened(action, pull, &payload);
         payload["number"] = number.into();
         payload["pull_request"] = self.pull_json(self.repo(repo)?, issue, pull);
+        if let Some(what) = what {
+            let at_ms = self.now();
+            self.events.push(Event { repo, number, at_ms, by: by.to_owned(), what });
+        }
         self.raise("pull_request", Some(action), &About::Repository(repo), by, payload);
         Ok(())
     }

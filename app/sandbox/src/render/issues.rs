@@ -11,7 +11,7 @@ const CONTENTS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray",
 
 impl State {
     /// How GitHub says what somebody is to a repository. It does not say what they may do.
-    fn association(repo: &Repository, login: &str) -> &'static str {
+    pub(crate) fn association(repo: &Repository, login: &str) -> &'static str {
         match repo.roles.get(login).map(String::as_str) {
             _ if repo.owner == login => "OWNER",
             None | Some("none") => "NONE",

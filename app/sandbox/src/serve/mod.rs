@@ -107,7 +107,23 @@ fn dispatch(shared: &Shared, asked: &Asked) -> rest::Ended {
             return plain(404, "there is no such page").into();
         }
     }
+    if asked.method == "POST" && !in_api {
+        match page::posted(&mut shared.lock(), asked) {
+            Some(Ok(to)) => return see(&to).into(),
+            Some(Err((status, why))) => return plain(status, &why).into(),
+            None => {}
+        }
+    }
     rest::answer(shared, asked, &prefix)
+}
+
+/// Leads on to a page after a form.
+fn see(to: &str) -> Response<Body> {
+    let mut answer = plain(303, "");
+    if let Ok(to) = to.parse() {
+        answer.headers_mut().insert("location", to);
+    }
+    answer
 }
 
 /// A text.
@@ -117,9 +133,11 @@ pub(crate) fn plain(status: u16, text: &str) -> Response<Body> {
 
 fn html(text: String) -> Response<Body> {
     let mut page = response(200, "text/html; charset=utf-8", text);
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'";
-    if let Ok(policy) = policy.parse() {
-        page.headers_mut().insert("content-security-policy", policy);
+    let kept = "no-store".to_owned();
+    for (name, value) in [("content-security-policy", page::policy()), ("cache-control", kept)] {
+        if let Ok(value) = value.parse() {
+            page.headers_mut().insert(name, value);
+        }
     }
     page
 }

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::Request;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use sandbox::clock::Hand;
-use sandbox::demo::Demo;
+use sandbox::demo::{Bench, Demo};
 use sandbox::{Options, PRIVATE_KEY, Sandbox};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl World {
         options.judge = Some(contract());
         change(&mut options);
         let sandbox = Sandbox::start(options).await.unwrap();
-        let demo = sandbox::demo::make(&sandbox, 1000).unwrap();
+        let demo = sandbox::demo::make(&sandbox, &Bench { loops: 1000, wait: "0.5" }).unwrap();
         let client = reqwest::Client::builder()
             .user_agent("tests")
             .redirect(reqwest::redirect::Policy::none())

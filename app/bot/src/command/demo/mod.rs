@@ -1,39 +1,58 @@
 //! `zephyr-ab demo`: the whole of it on a small repository that it makes itself.
+//!
+//! - `pages`: a small GitHub and the service beside it, a command on a pull request, and its page
+//! - `follow`: what the terminal says of that, and when it is over
+//! - `browser`: shows the page
+//! - `plain`: the same comparison without a GitHub
+//! - `repository`, `timing`: the repository of `plain`, and how fast this machine is
 
+mod browser;
+mod follow;
+mod pages;
+mod plain;
 mod repository;
+mod timing;
 
-use std::path::PathBuf;
-
-use anyhow::Context as _;
 use clap::ValueEnum;
-use domain::request::{Options, Rounds};
-use evidence::{DiskStorage, Folder, Scanner, Templates};
-use suite::SuiteRef;
+use sandbox::demo::Lesson;
 
-use super::run::{Commits, Format, Known, announce, measure, prepare, print, told};
+use super::run::Format;
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
-use repository::Repository;
 
-/// Shows a whole comparison in less than a minute.
+/// Shows a whole comparison in less than a minute: a pull request, the command, the comment that becomes the verdict.
 ///
-/// Makes a small git repository with a benchmark in plain shell and a branch that changes it, compares the branch with
-/// main, and prints the comment. Needs git and a POSIX shell, nothing else. The folder with the repository and the
-/// evidence is kept.
+/// Starts a small GitHub and the service on this machine, opens the page of a pull request, writes `/ab-test demo` there,
+/// and follows it until the verdict; then comments can be written on the page until Ctrl-C. Needs git and a POSIX shell,
+/// nothing else, and leaves nothing behind. With --plain there is no GitHub: two branches of a repository are compared,
+/// the comment is printed, and the folder with the repository and the evidence is kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab demo
-  zephyr-ab demo --branch dearer
-  zephyr-ab demo --branch same --once")]
+  zephyr-ab demo --branch dearer --port 4000
+  zephyr-ab demo --once --no-open
+  zephyr-ab demo --plain --branch same")]
 pub struct Args {
     /// What the branch does.
     #[arg(long, value_enum, default_value_t = Branch::Slower)]
     branch: Branch,
-    /// One round instead of five: what a single measurement is worth.
+    /// Rounds instead of the five that the suite has; one shows what a single measurement is worth.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// End after the verdict.
     #[arg(long)]
     once: bool,
-    /// What to print: the comment as plain text or as Markdown, or everything as JSON.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// Do not open the page.
+    #[arg(long)]
+    no_open: bool,
+    /// The port of the page on 127.0.0.1 [default: a free one].
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Without a GitHub: compare the branch with main and print the comment.
+    #[arg(long, conflicts_with_all = ["once", "no_open", "port"])]
+    plain: bool,
+    /// What --plain prints: the comment as plain text or as Markdown, or everything as JSON.
+    #[arg(long, value_enum, default_value_t = Format::Text, requires = "plain")]
     format: Format,
 }
 
@@ -51,14 +70,12 @@ pub enum Branch {
 }
 
 impl Branch {
-    /// The name of the branch.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    fn lesson(self) -> Lesson {
         match self {
-            Self::Slower => "slower",
-            Self::Same => "same",
-            Self::Dearer => "dearer",
-            Self::Different => "different",
+            Self::Slower => Lesson::Slower,
+            Self::Same => Lesson::Same,
+            Self::Dearer => Lesson::Dearer,
+            Self::Different => Lesson::Different,
         }
     }
 }
@@ -66,26 +83,7 @@ impl Branch {
 /// Runs the command.
 ///
 /// # Errors
-/// Git or the shell is not there, or the disk failed.
+/// Git or the shell is not there, the port is taken, or the disk failed.
 pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
-    let place = tempfile::Builder::new()
-        .prefix("zephyr-ab-demo-")
-        .tempdir_in(&world.machine.temp)
-        .with_context(|| format!("no temporary folder in {}", world.machine.temp.display()))?
-        .keep();
-    let repository = Repository::make(&place.join("repository"), &world.machine)?;
-    writeln!(world.stderr, "main against {}, in {}", args.branch.name(), repository.folder().display())?;
-    let suite = suite::load(&SuiteRef::Name("demo".to_owned()), None).map_err(anyhow::Error::from)?;
-    let options = Options { rounds: args.once.then_some(Rounds::Exactly(1)), ..Options::default() };
-    let folder = repository.folder().display().to_string();
-    let commits = Commits { repo: &folder, base: Some("main"), head: args.branch.name(), pinned: None };
-    let prepared = prepare(&suite, &options, &commits, &Known::default(), world)?;
-    announce(&prepared, world)?;
-    let out: PathBuf = place.join("evidence");
-    let templates = Templates::built_in().map_err(anyhow::Error::from)?;
-    let records = Folder::new(DiskStorage::new(&out), templates, Scanner::new(&world.machine.secrets.values()));
-    let measured = measure(&prepared, &records, world)?;
-    let told = told(&measured.run, &records)?;
-    print(&measured, &told, &out, (args.format, false), world)?;
-    Ok(if told.verdict.is_some() { Exit::Done } else { Exit::Failed })
+    if args.plain { plain::run(args, world) } else { pages::run(args, world) }
 }
