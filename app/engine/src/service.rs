@@ -13,6 +13,7 @@ mod outbox;
 mod pulls;
 mod put_off;
 pub mod saying;
+mod spent;
 pub mod status;
 pub mod views;
 
@@ -20,6 +21,7 @@ use domain::ports::{Clock, Desk, Forge, Lab, Planner, Records};
 use domain::time::{MINUTE, Ms};
 use domain::view::{State, View};
 use evidence::Templates;
+use evidence::spent::TrialCpu;
 
 use crate::engine::Engine;
 
@@ -45,6 +47,12 @@ pub trait Archive: Records {
     /// # Errors
     /// The folder cannot be read, or no longer says what was sealed: why.
     fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String>;
+
+    /// What the trials of a run have used, as far as they said so.
+    ///
+    /// # Errors
+    /// The folder cannot be read: why.
+    fn cpu(&self, run: &domain::ids::RunId) -> Result<Vec<TrialCpu>, String>;
 }
 
 impl<S: evidence::Storage> Archive for evidence::Folder<S> {
@@ -56,6 +64,10 @@ impl<S: evidence::Storage> Archive for evidence::Folder<S> {
         let composed = self.composed(run).map_err(|error| error.to_string())?;
         Ok(composed.view)
     }
+
+    fn cpu(&self, run: &domain::ids::RunId) -> Result<Vec<TrialCpu>, String> {
+        evidence::Folder::cpu(self, run).map_err(|error| error.to_string())
+    }
 }
 
 impl<R: Archive + ?Sized> Archive for std::sync::Arc<R> {
@@ -65,6 +77,10 @@ impl<R: Archive + ?Sized> Archive for std::sync::Arc<R> {
 
     fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String> {
         (**self).sealed(run)
+    }
+
+    fn cpu(&self, run: &domain::ids::RunId) -> Result<Vec<TrialCpu>, String> {
+        (**self).cpu(run)
     }
 }
 

@@ -19,6 +19,7 @@ pub mod judge;
 pub mod name;
 mod reproduce;
 pub mod scan;
+pub mod spent;
 pub mod storage;
 pub mod sums;
 pub mod templates;

@@ -89,7 +89,7 @@ async fn no_more_than_so_many_are_granted_however_many_ask() {
             .rev()
             .map(|n| {
                 let store = stores[n as usize % 2].clone();
-                tokio::spawn(async move { (n, store.grant(&format!("run:{}", id(n)), 3).await.unwrap()) })
+                tokio::spawn(async move { (n, store.grant(&format!("run:{}", id(n)), 3, Ms(20)).await.unwrap()) })
             })
             .collect();
         let mut granted = Vec::new();
@@ -103,7 +103,7 @@ async fn no_more_than_so_many_are_granted_however_many_ask() {
         assert_eq!(stores[0].settle(Settle { over, ..Settle::default() }).await.unwrap(), Settled::Done);
         let mut next = Vec::new();
         for n in (1..=12_u32).rev() {
-            next.extend(stores[0].grant(&format!("run:{}", id(n)), 3).await.unwrap().then_some(n));
+            next.extend(stores[0].grant(&format!("run:{}", id(n)), 3, Ms(20)).await.unwrap().then_some(n));
         }
         next.sort_unstable();
         let waiting: Vec<u32> = (1..=12).filter(|n| !granted.contains(n)).take(3).collect();

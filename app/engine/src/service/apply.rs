@@ -39,6 +39,7 @@ fn row(asked: &Asked) -> RunRow {
         id: asked.run.clone(),
         repo: asked.pull.repo.id,
         number: asked.pull.number,
+        person: asked.by.id,
         suite: asked.suite.clone(),
         request: format!("comment:{}:{}", asked.pull.repo.id, asked.comment),
         head: asked.head.to_string(),

@@ -80,6 +80,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         if now.since(shown.asked.at) > self.settings.notify_after_ms && over.verdict.is_some() {
             said.wants.push(self.notification(shown, &over, now).await?);
         }
+        said.used.push((run.id.clone(), self.used(&run, now)));
         self.apply(&state.id, &[Event::RunOver(run.id.clone(), over)], &said).await?;
         Ok(())
     }
@@ -224,7 +225,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// A failing store, or something stored that cannot be read.
     pub async fn retell_waiting(&self) -> Result<(), EngineError> {
         let now = self.now();
-        for row in self.desk().active_runs().await?.into_iter().skip(1).filter(|row| row.ledger.is_some()) {
+        for row in self.desk().active_runs().await?.into_iter().filter(|row| row.ledger.is_some()) {
             let run = self.engine.read(&row.id).await?;
             let subject = self.desk().read(&format!("pull:{}:{}", row.repo, row.number)).await?;
             let state = subject.map(|subject| PullState::from_json(&subject.state)).transpose()?;
