@@ -31,7 +31,8 @@ pub fn cpu(bundle: &Bundle) -> Vec<TrialCpu> {
             Some(Ok(rules)) => on_cluster(bundle, fate, rules),
             Some(Err(_)) => None,
         };
-        let seconds: Vec<Option<f64>> = trial.iter().flat_map(|trial| &trial.stages).map(|(_, stage)| seconds(stage.cpu_time_total)).collect();
+        let seconds: Vec<Option<f64>> =
+            trial.iter().flat_map(|trial| &trial.stages).map(|(_, stage)| seconds(stage.cpu_time_total)).collect();
         let known: Vec<f64> = seconds.iter().copied().flatten().collect();
         let whole = fate.fate == Fate::Counted && !known.is_empty() && known.len() == seconds.len();
         TrialCpu { name: fate.name.clone(), whole, seconds: (!known.is_empty()).then(|| known.iter().sum()) }

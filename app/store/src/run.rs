@@ -15,8 +15,21 @@ use crate::value::{from_digest, from_ms, from_number, to_ms, to_number};
 use crate::writer::{Outcome, Work};
 
 /// Id, repository, number, person, suite, request, head, ledger, active, outcome, evidence, created, ended.
-type Row =
-    (String, i64, i64, i64, String, String, String, Option<String>, i64, Option<String>, Option<String>, i64, Option<i64>);
+type Row = (
+    String,
+    i64,
+    i64,
+    i64,
+    String,
+    String,
+    String,
+    Option<String>,
+    i64,
+    Option<String>,
+    Option<String>,
+    i64,
+    Option<i64>,
+);
 
 // Both indexes may refuse: the one of requests and the one of active runs.
 const BEGIN: &str = "INSERT INTO run (id, repo_id, number, person, suite, request, head, ledger, active, slot, outcome, \

@@ -6,13 +6,8 @@ use domain::ports::desk::{Desk, Settle, Settled};
 use domain::ports::{Committed, Store};
 use domain::time::Ms;
 
-use crate::place::{Place, all, database, server};
+use crate::place::{Place, all, database, server, shared};
 use crate::words::{delivery, id, run, subject, write};
-
-async fn shared() -> Vec<Place> {
-    // Two stores on the memory of a process would be two memories.
-    all().await.into_iter().filter(|place| !place.url.ends_with(":memory:")).collect()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_claimed_twice() {

@@ -6,13 +6,14 @@ use anyhow::Context as _;
 use domain::ids::RunId;
 use domain::plan::Plan;
 use domain::ports::forge::ForgeError;
-use domain::ports::{Desk, Forge, NoPlan, Planner, Records as _};
+use domain::ports::{Clock as _, Desk, Forge, NoPlan, Planner, Records as _};
 use domain::pull::{Asked, FromPull};
 use domain::view::Ending;
 use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
 use suite::{Backend, Suite};
 
+use super::budget;
 use super::shared::Shared;
 use crate::command::run::{Commits, Known, Pinned, Prepared, prepare, prepare_more};
 use crate::failure::Failure;
@@ -70,7 +71,7 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
 impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
         let suite = self.shared.suites.get(&asked.suite);
-        let suite = suite.ok_or_else(|| never(Ending::Refused, format!("there is no suite {}", asked.suite)))?.clone();
+        let suite = suite.ok_or_else(|| never(Ending::Refused, format!("there is no suite {}", asked.suite)))?;
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
             let why = "the suite runs on the host of this service, and its operator has not allowed that";
             return Err(never(Ending::Refused, why));
@@ -85,8 +86,8 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         let (shared, of) = (self.shared.clone(), asked.clone());
         let pinned = self.shared.apart(move |world| fetch(&shared, &of, &source, world)).await;
         let pinned = pinned.map_err(|failure| Refusal::from(failure).0)??;
-        let (shared, of) = (self.shared.clone(), asked.clone());
-        let made = self.shared.apart(move |world| make(&shared, &of, &suite, &pinned, world)).await;
+        let (shared, of, its) = (self.shared.clone(), asked.clone(), suite.clone());
+        let made = self.shared.apart(move |world| make(&shared, &of, &its, &pinned, world)).await;
         let mut prepared = made.map_err(|failure| Refusal::from(failure).0)?;
         let plan = &mut prepared.plan;
         if plan.continues.is_none() {
@@ -94,7 +95,7 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
             let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
             plan.episode = looked + 1;
         }
-        plan.confirm.clone_from(&prepared.confirm);
+        budget::keep(&self.desk, suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)

@@ -67,7 +67,10 @@ fn an_unknown_cost_counts_as_a_run_only() {
 #[test]
 fn hours_as_people_read_them() {
     let of = |x: f64| hours(x);
-    assert_eq!([of(0.0), of(61.2), of(182.83), of(1.0), of(0.004_25), of(0.000_012)].join(" "), "0 61.2 183 1 0.0043 0.000012");
+    assert_eq!(
+        [of(0.0), of(61.2), of(182.83), of(1.0), of(0.004_25), of(0.000_012)].join(" "),
+        "0 61.2 183 1 0.0043 0.000012"
+    );
     assert_eq!([of(100.0), of(40.0), of(9.999), of(0.5)].join(" "), "100 40 10 0.5");
 }
 

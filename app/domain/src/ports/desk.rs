@@ -301,10 +301,7 @@ pub trait Desk: Store {
     ///
     /// # Errors
     /// See [`StoreError`]; within, that it does not fit.
-    fn promise(
-        &self,
-        promise: Promise,
-    ) -> impl Future<Output = Result<Result<(), OverBudget>, StoreError>> + Send;
+    fn promise(&self, promise: Promise) -> impl Future<Output = Result<Result<(), OverBudget>, StoreError>> + Send;
 
     /// What the last `limit` finished runs of a suite and preset say of a trial, the newest first: of this workload, or of
     /// any where `fingerprint` is `None`.
