@@ -6,6 +6,7 @@ use std::fs;
 
 use bot::service::inbox;
 use domain::ports::Desk as _;
+use domain::ports::desk::RunRow;
 use evidence::{Bundle, DiskStorage};
 
 use super::harness::{App, REPO, is_over};
@@ -46,8 +47,10 @@ struct Model<'a> {
     by: BTreeMap<u64, &'static str>,
     /// Those that run, the longest first.
     running: Vec<u64>,
-    /// Those that wait, the oldest first.
+    /// Those that wait.
     waiting: Vec<u64>,
+    /// The run of each pull request, as it was made.
+    rows: BTreeMap<u64, RunRow>,
     /// CPU milliseconds that finished runs have used, by person.
     used: BTreeMap<&'static str, u64>,
 }
@@ -80,11 +83,24 @@ impl Model<'_> {
         self.used.get(who).copied().unwrap_or(0) + running * PROMISED
     }
 
-    /// Those that wait, in the order in which they are to start. Equals stay as they asked.
+    /// Those that wait, in the order in which they are to start.
     fn line(&self) -> Vec<u64> {
         let mut line = self.waiting.clone();
-        line.sort_by_key(|number| self.spent(self.by[number]));
+        line.sort_by_key(|number| {
+            let row = &self.rows[number];
+            (self.spent(self.by[number]), row.created, row.id.clone())
+        });
         line
+    }
+
+    /// The runs that were made.
+    fn read_rows(&mut self) {
+        let repo = self.app.newest_repo();
+        for number in self.by.keys() {
+            let rows = self.app.read_store(async |store| store.runs(repo, *number).await.expect("runs"));
+            assert_eq!(rows.len(), 1, "{rows:#?}");
+            self.rows.extend(rows.into_iter().map(|row| (*number, row)));
+        }
     }
 
     /// Every comment says what goes on.
@@ -113,13 +129,8 @@ impl Model<'_> {
         let index = self.by.keys().position(|other| *other == number).expect("a pull request");
         self.hold(&Self::branch(index), false);
         self.app.until_over(number);
-        let store = self.app.runtime().block_on(self.app.store());
-        let repo = self.app.runtime().block_on(store.active_runs()).expect("runs");
-        let repo = repo.first().map_or(0, |row| row.repo);
-        drop(repo);
-        let run = self.app.run_of(number);
-        self.app.runtime().block_on(store.close());
-        let storage = DiskStorage::new(self.app.folder().join("data/evidence").join(&run));
+        let run = &self.rows[&number].id;
+        let storage = DiskStorage::new(self.app.folder().join("data/evidence").join(run.as_str()));
         let bundle = Bundle::read(&storage, "").expect("evidence");
         let trials = evidence::spent::cpu(&bundle);
         assert!(trials.iter().all(|trial| trial.whole), "{trials:#?}");
@@ -132,9 +143,10 @@ impl Model<'_> {
 
 #[test]
 fn ten_pull_requests_at_once_on_two_places() {
-    let mut app = service();
-    let (by, used) = (BTreeMap::new(), BTreeMap::new());
-    let mut model = Model { app: &app, by, running: Vec::new(), waiting: Vec::new(), used };
+    let app = service();
+    let (running, waiting) = (Vec::new(), Vec::new());
+    let (by, used, rows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut model = Model { app: &app, by, running, waiting, rows, used };
     let pulls: Vec<u64> = (0..ASKS.len()).map(|index| model.pull(index)).collect();
     let ask = |index: usize| app.comment(pulls[index], ASKS[index], "/ab-test tiny");
     let mut asked: Vec<u64> = Vec::new();
@@ -152,44 +164,59 @@ fn ten_pull_requests_at_once_on_two_places() {
     assert_eq!(model.by[&refused], "mona");
     let comment = app.verdict(refused).expect("a comment");
     for words in [
-        "over the budget: the person who asks may spend 0.32 CPU hours in 24 hours",
+        "Over the budget: the person who asks may spend 0.32 CPU hours in 24 hours",
         "0.32 are spent or promised, and this would cost about 0.08",
         "enough is free again at 20",
     ] {
         assert!(comment.contains(words), "{words:?} in {comment}");
     }
     model.waiting = pulls[2..].iter().copied().filter(|number| *number != refused).collect();
+    for number in &model.waiting {
+        app.until_heading(*number, "queued");
+    }
+    model.read_rows();
     model.look();
-    while let Some(next) = model.line().first().copied() {
+    let mut order = Vec::new();
+    while !model.waiting.is_empty() {
         model.end_first();
         // What the one that ended has used decides as well.
-        let next = model.line().first().copied().unwrap_or(next);
+        let next = model.line()[0];
         model.started(next);
         model.look();
+        order.push(model.by[&next]);
     }
+    // Each of the others once, before anybody has a second one.
+    let mut first: Vec<&str> = order[..3].to_vec();
+    first.sort_unstable();
+    assert_eq!(first, ["ana", "ben", "hubot"], "{order:?}");
     model.end_first();
     model.end_first();
 
     // Of a budget of runs nothing is left, whatever they used.
     app.comment(pulls[0], "hubot", "/ab-test tiny");
-    let comment = app.until_comment(pulls[0], "over the budget");
-    assert!(comment.contains("this pull request may have 1 runs in 24 hours, and had 1"), "{comment}");
+    app.until_reply(pulls[0], "over the budget: this pull request may have 1 run in 24 hours, and had 1");
+    // Who was refused was promised nothing; by now it is known what such a run costs.
+    let index = pulls.iter().position(|number| *number == refused).expect("a pull request");
+    model.hold(&Model::branch(index), false);
+    asked.push(app.comment(refused, "ana", "/ab-test tiny"));
+    let learnt = app
+        .until("a verdict", || app.verdict(refused).filter(|body| is_over(body) && !body.contains("Over the budget")));
+    assert!(learnt.contains("(learnt from 9 runs)"), "{learnt}");
 
     let store = app.runtime().block_on(app.store());
     app.until("everything is said", || {
         let counts = app.runtime().block_on(store.counts(inbox::HANDLER)).expect("counts");
         ((counts.open_deliveries, counts.unsaid, counts.active_runs) == (0, 0, 0)).then_some(())
     });
+    let repo = app.newest_repo();
     for number in &pulls {
-        let refused_here = *number == refused;
-        let comment = app.verdict(*number).expect("a comment");
-        assert!(is_over(&comment), "{comment}");
-        assert!(refused_here || *number == pulls[0] || !comment.contains("over the budget"), "{comment}");
+        let runs = app.runtime().block_on(store.runs(repo, *number)).expect("runs");
+        assert_eq!(runs.len(), 1 + usize::from([pulls[0], refused].contains(number)), "{runs:#?}");
+        assert!(runs.iter().all(|run| run.outcome.is_some()), "{runs:#?}");
     }
-    for (number, comment) in pulls.iter().zip(&asked) {
-        assert_eq!(app.reactions(*comment).first().map(String::as_str), Some("eyes"), "pull request {number}");
+    for comment in &asked {
+        assert_eq!(app.reactions(*comment).first().map(String::as_str), Some("eyes"), "comment {comment}");
     }
     app.runtime().block_on(store.close());
     app.assert_lawful();
-    app.stop();
 }

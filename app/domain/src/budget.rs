@@ -147,7 +147,8 @@ impl OverBudget {
                 hours(cost),
             ),
             Short::Runs { made, limit } => {
-                format!("over the budget: {whose} may have {limit} runs in 24 hours, and had {made}")
+                let runs = if limit == 1 { "run" } else { "runs" };
+                format!("over the budget: {whose} may have {limit} {runs} in 24 hours, and had {made}")
             }
         };
         match self.free {

@@ -4,7 +4,7 @@
 //! `pulls` performs the effects of pull requests, `herald` says of everything that changed what its comment and check should
 //! read, and `outbox` makes the forge say so. All of it is level-triggered: what is written down is compared with what
 //! was done, so that a crash between two steps loses nothing and repeats nothing that shows. [`answers`] are the replies,
-//! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge.
+//! `spent` what a run has used, [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge.
 
 pub mod answers;
 pub mod apply;
