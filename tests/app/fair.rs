@@ -150,9 +150,9 @@ fn ten_pull_requests_at_once_on_two_places() {
     let pulls: Vec<u64> = (0..ASKS.len()).map(|index| model.pull(index)).collect();
     let ask = |index: usize| app.comment(pulls[index], ASKS[index], "/ab-test tiny");
     let mut asked: Vec<u64> = Vec::new();
-    for index in 0..2 {
+    for (index, number) in pulls.iter().enumerate().take(2) {
         asked.push(ask(index));
-        model.started(pulls[index]);
+        model.started(*number);
     }
     asked.extend((2..ASKS.len()).map(ask));
 

@@ -235,11 +235,11 @@ fn of_one(whose: Whose, limit: &Limit, past: &[Promised], cost: u64, now: Ms) ->
             over.push(OverBudget { whose, short, free: free(past, now, fits) });
         }
     }
-    if let Some(limit) = limit.runs {
-        if spent.runs >= u64::from(limit) {
-            let short = Short::Runs { made: spent.runs, limit };
-            over.push(OverBudget { whose, short, free: free(past, now, |left| left.runs < u64::from(limit)) });
-        }
+    if let Some(limit) = limit.runs
+        && spent.runs >= u64::from(limit)
+    {
+        let short = Short::Runs { made: spent.runs, limit };
+        over.push(OverBudget { whose, short, free: free(past, now, |left| left.runs < u64::from(limit)) });
     }
     over
 }

@@ -121,18 +121,14 @@ pub enum ResolveError {
         key: &'static str,
     },
     /// More workers than work.
-    #[error("{shards} and {key}={workers}: {each} shards per worker, fewer than {least}; say {instead}")]
+    #[error("{shards} and {workers}: {few}; say {instead}")]
     Shards {
         /// Shards, and where their number comes from.
         shards: String,
-        /// The parameter that says how many workers there are.
-        key: String,
-        /// Workers.
+        /// Workers, by the parameter that says so.
         workers: String,
-        /// Shards per worker.
-        each: String,
-        /// The suite's limit.
-        least: String,
+        /// How many shards a worker has, and how many the suite demands.
+        few: String,
         /// What could be asked for instead.
         instead: String,
     },
@@ -324,12 +320,11 @@ fn shards(suite: &Suite, preset: Option<&Preset>, values: &Values) -> Result<(),
     let most = (shards / limit.least).floor();
     let fewer = (most >= 1.0).then(|| format!("{}={most} at most", limit.workers));
     let each = format!("{:.2}", shards / workers);
+    let each = each.trim_end_matches('0').trim_end_matches('.');
     Err(ResolveError::Shards {
         shards: from,
-        key: limit.workers.clone(),
-        workers: workers.to_string(),
-        each: each.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        least: limit.least.to_string(),
+        workers: format!("{}={workers}", limit.workers),
+        few: format!("{each} shards per worker, fewer than {}", limit.least),
         instead: fewer.into_iter().chain([other]).collect::<Vec<String>>().join(" or "),
     })
 }
