@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::budget::{Learnt, OverBudget, Place, Promise};
 use domain::ids::Digest;
 use domain::ports::desk::{AuditLine, ClaimedWant, Counts, Delivery, OpenDelivery, RunRow, Settle, Settled};
 use domain::ports::forge::Repo;
@@ -119,8 +120,8 @@ impl Store for Crashing {
         self.write("release", self.inner.release(key, fence, version, due)).await
     }
 
-    async fn grant(&self, key: &str, at_once: u32) -> Result<bool, StoreError> {
-        self.write("grant", self.inner.grant(key, at_once)).await
+    async fn grant(&self, key: &str, at_once: u32, now: Ms) -> Result<bool, StoreError> {
+        self.write("grant", self.inner.grant(key, at_once, now)).await
     }
 
     async fn next_due(&self) -> Result<Option<Ms>, StoreError> {
@@ -221,6 +222,24 @@ impl Desk for Crashing {
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         self.alive_here()?.active_runs().await
+    }
+
+    async fn promise(&self, promise: Promise) -> Result<Result<(), OverBudget>, StoreError> {
+        self.write("promise", self.inner.promise(promise)).await
+    }
+
+    async fn learnt(
+        &self,
+        suite: &str,
+        preset: Option<&str>,
+        fingerprint: Option<&Digest>,
+        limit: usize,
+    ) -> Result<Vec<Learnt>, StoreError> {
+        self.alive_here()?.learnt(suite, preset, fingerprint, limit).await
+    }
+
+    async fn places(&self, now: Ms) -> Result<Vec<Place>, StoreError> {
+        self.alive_here()?.places(now).await
     }
 
     async fn last_episode(&self, ledger: &Digest) -> Result<u64, StoreError> {

@@ -5,6 +5,7 @@ mod confirm;
 mod crashes;
 mod crashing;
 mod deliveries;
+mod fair;
 mod faults;
 pub(crate) mod harness;
 mod inside;

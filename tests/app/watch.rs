@@ -277,7 +277,8 @@ impl App {
         })
     }
 
-    fn newest_repo(&self) -> u64 {
+    /// The number of the repository that was told of last.
+    pub(crate) fn newest_repo(&self) -> u64 {
         let all = self.sandbox.deliveries();
         all.iter().rev().find_map(|delivery| delivery.repository).expect("a delivery of the repository")
     }

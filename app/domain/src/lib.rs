@@ -7,11 +7,12 @@
 //! ([`setting`] its values, [`bytesize`] its sizes) and [`comparability`] says whether it was. [`view`] is a run as
 //! readers see it. [`command`] is a line of a comment and [`request`] what it asks for in pairs of key and value,
 //! [`plan`] what is decided before a run starts, [`machine`] how run and trials move, [`pull`] how a pull request moves,
-//! and [`ports`] what the engine needs from the world. [`time`] is a
-//! point in time, [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
+//! and [`ports`] what the engine needs from the world. [`budget`] is what may be spent and who goes
+//! first, [`time`] a point in time, [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
 
 pub mod arms;
 pub mod assemble;
+pub mod budget;
 pub mod bytesize;
 pub mod calibration;
 pub mod case;

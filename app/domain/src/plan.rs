@@ -104,6 +104,9 @@ pub struct Plan {
     /// How measurements are waited for that are not all there when a job has ended; `None` is the usual way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<Late>,
+    /// How long a trial is expected to take, milliseconds, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each_ms: Option<u64>,
     /// What the comment says about the plan, such as several merge bases or a trivial difference.
     pub notes: Vec<String>,
 }

@@ -57,7 +57,8 @@ pub struct Progress {
     pub trials_done: u64,
     /// Trials of this run, if it takes every round.
     pub trials_planned: u64,
-    /// Milliseconds that every remaining round would take, after those that are over; `None` before the first.
+    /// Milliseconds that every remaining round would take, after those that are over; `None` before the first,
+    /// where nobody knows how long one takes.
     pub remaining_ms: Option<u64>,
     /// Milliseconds since the run was made.
     pub elapsed_ms: u64,
@@ -153,7 +154,8 @@ fn waits(trial: &Trial) -> Option<String> {
     }
 }
 
-/// The mean time of a counted trial, times those that are left, less what the running ones have had.
+/// The mean time of a counted trial, or else what the plan expects of one, times those that are left, less what the running
+/// ones have had.
 fn remaining(run: &Run, left: u64, places: u64, now: Ms) -> Option<u64> {
     let frame = run.frame.as_ref()?;
     if run.state.is_over() {
@@ -165,7 +167,7 @@ fn remaining(run: &Run, left: u64, places: u64, now: Ms) -> Option<u64> {
         .filter(|trial| trial.is_counted())
         .filter_map(|trial| Some(trial.ended?.since(trial.submitted?)))
         .collect();
-    let mean = times.iter().sum::<u64>().checked_div(times.len() as u64)?;
+    let mean = times.iter().sum::<u64>().checked_div(times.len() as u64).or(frame.each_ms)?;
     let had = |trial: &Trial| trial.submitted.map_or(0, |at| now.since(at)).min(mean);
     let had: Vec<u64> = run.trials.iter().filter(|trial| !trial.is_over()).map(had).collect();
     Some(match frame.mode {

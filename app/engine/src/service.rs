@@ -7,7 +7,7 @@
 //! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge,
 //! [`remarks`] what the comment says about newer commits and decisions, [`explain`] how the number of a row came to be,
 //! [`preview`] what a comparison would be, [`conclusions`] how its check ends, [`checks`] the checks that no run is about,
-//! [`pushes`] what has to be known of a push.
+//! [`pushes`] what has to be known of a push, `spent` what a run has used.
 
 pub mod answers;
 pub mod apply;
@@ -22,6 +22,7 @@ pub mod pushes;
 mod put_off;
 pub mod remarks;
 pub mod saying;
+mod spent;
 pub mod status;
 mod told;
 pub mod views;
@@ -30,6 +31,7 @@ use domain::ports::{Clock, Desk, Forge, Lab, Planner, Records};
 use domain::time::{MINUTE, Ms};
 use domain::view::{State, View};
 use evidence::Templates;
+use evidence::spent::TrialCpu;
 
 use crate::engine::Engine;
 
@@ -56,6 +58,12 @@ pub trait Archive: Records {
     /// # Errors
     /// The folder cannot be read, or no longer says what was sealed: why.
     fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String>;
+
+    /// What the trials of a run have used, as far as they said so.
+    ///
+    /// # Errors
+    /// The folder cannot be read: why.
+    fn cpu(&self, run: &domain::ids::RunId) -> Result<Vec<TrialCpu>, String>;
 }
 
 impl<S: evidence::Storage> Archive for evidence::Folder<S> {
@@ -67,6 +75,10 @@ impl<S: evidence::Storage> Archive for evidence::Folder<S> {
         let composed = self.composed(run).map_err(|error| error.to_string())?;
         Ok(composed.view)
     }
+
+    fn cpu(&self, run: &domain::ids::RunId) -> Result<Vec<TrialCpu>, String> {
+        evidence::Folder::cpu(self, run).map_err(|error| error.to_string())
+    }
 }
 
 impl<R: Archive + ?Sized> Archive for std::sync::Arc<R> {
@@ -76,6 +88,10 @@ impl<R: Archive + ?Sized> Archive for std::sync::Arc<R> {
 
     fn sealed(&self, run: &domain::ids::RunId) -> Result<View, String> {
         (**self).sealed(run)
+    }
+
+    fn cpu(&self, run: &domain::ids::RunId) -> Result<Vec<TrialCpu>, String> {
+        (**self).cpu(run)
     }
 }
 

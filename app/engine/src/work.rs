@@ -77,7 +77,7 @@ impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
             } else if held.run.state == State::Queued {
                 // What a person has to agree to first takes nobody's place until they have.
                 let asks = held.run.frame.is_none() && held.plan.confirm.is_some();
-                if !asks && !self.store.grant(&held.key, self.settings.at_once).await? {
+                if !asks && !self.store.grant(&held.key, self.settings.at_once, now).await? {
                     due = Some(now.plus(TURN_AGAIN));
                     break;
                 }

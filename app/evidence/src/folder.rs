@@ -23,6 +23,7 @@ use crate::jsonl;
 use crate::judge::{self, Judgment};
 use crate::name::{check, trial_folder};
 use crate::scan::{Found, Scanner};
+use crate::spent::TrialCpu;
 use crate::storage::{Dir, Storage, UNFINISHED};
 use crate::sums::{self, Sums};
 use crate::templates::Templates;
@@ -103,6 +104,16 @@ impl<S: Storage> Folder<S> {
     pub fn live(&self, run: &RunId, state: domain::view::State) -> Result<domain::view::View, EvidenceError> {
         let _one = self.lock();
         Ok(crate::view::live(&Bundle::of(&Dir::new(&self.storage, Self::open_name(run)))?, state))
+    }
+
+    /// What the trials of a run have used, as far as they said so.
+    ///
+    /// # Errors
+    /// Its folder is not there, or cannot be read.
+    pub fn cpu(&self, run: &RunId) -> Result<Vec<TrialCpu>, EvidenceError> {
+        let _one = self.lock();
+        let (dir, _) = self.dir(run)?;
+        Ok(crate::spent::cpu(&Bundle::of(&dir)?))
     }
 
     /// Adds the text of the suite, before the run is sealed.

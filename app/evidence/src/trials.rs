@@ -109,7 +109,7 @@ pub fn seen(bundle: &Bundle) -> Vec<Seen<'_>> {
 }
 
 /// The rules of a plan whose trials run on a cluster.
-fn rules(plan: &Plan) -> Option<Result<Rules, String>> {
+pub(crate) fn rules(plan: &Plan) -> Option<Result<Rules, String>> {
     let launch = plan.launches.get("control")?;
     launch.get("rules")?;
     Some(lab::iris::launch_of(plan, &Role::Control).map(|launch| launch.rules))

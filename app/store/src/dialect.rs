@@ -39,8 +39,8 @@ impl Dialect {
         }
     }
 
-    /// Lets one transaction at a time give away places: who waits longest is asked of all rows at once.
-    pub(crate) const fn before_granting(self) -> Option<&'static str> {
+    /// Lets one transaction at a time give away places, or promise what may be spent: both ask all rows at once who has what.
+    pub(crate) const fn before_sharing(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
             Self::Postgres => Some("SELECT pg_advisory_xact_lock(2052157011)"),

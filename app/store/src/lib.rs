@@ -20,6 +20,7 @@ mod ports;
 mod register;
 mod run;
 mod settle;
+mod spend;
 mod subject;
 mod value;
 mod writer;

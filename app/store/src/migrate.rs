@@ -8,7 +8,8 @@ use crate::fault::Fault;
 use crate::open::OpenError;
 
 /// The texts, numbered from 1. What was released is never changed, only added to.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_tables.sql")];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[include_str!("../migrations/0001_tables.sql"), include_str!("../migrations/0002_spend.sql")];
 
 const META: &str = "CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)";
 const VERSION: &str = "SELECT value FROM meta WHERE name = 'schema'";

@@ -1,5 +1,6 @@
 //! The ports: what reads goes to a reader, what changes something into the queue.
 
+use domain::budget::{Learnt, OverBudget, Place, Promise};
 use domain::ids::Digest;
 use domain::ports::desk::{AuditLine, ClaimedWant, Counts, Delivery, OpenDelivery, RunRow, Settle, Settled};
 use domain::ports::forge::Repo;
@@ -8,7 +9,7 @@ use domain::time::Ms;
 
 use crate::open::SqlStore;
 use crate::settle::Settling;
-use crate::{delivery, effect, outbox, register, run, subject};
+use crate::{delivery, effect, outbox, register, run, spend, subject};
 
 impl Store for SqlStore {
     async fn create(&self, subject: Subject) -> Result<bool, StoreError> {
@@ -27,8 +28,8 @@ impl Store for SqlStore {
         self.write(subject::Release { key: key.to_owned(), fence, version, due }).await
     }
 
-    async fn grant(&self, key: &str, at_once: u32) -> Result<bool, StoreError> {
-        self.write(run::Grant { key: key.to_owned(), at_once }).await
+    async fn grant(&self, key: &str, at_once: u32, now: Ms) -> Result<bool, StoreError> {
+        self.write(run::Grant { key: key.to_owned(), at_once, now }).await
     }
 
     async fn next_due(&self) -> Result<Option<Ms>, StoreError> {
@@ -125,6 +126,25 @@ impl Desk for SqlStore {
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         run::active(&self.readers).await.map_err(|fault| fault.of("active runs"))
+    }
+
+    async fn promise(&self, promise: Promise) -> Result<Result<(), OverBudget>, StoreError> {
+        self.write(spend::Promising(promise)).await
+    }
+
+    async fn learnt(
+        &self,
+        suite: &str,
+        preset: Option<&str>,
+        fingerprint: Option<&Digest>,
+        limit: usize,
+    ) -> Result<Vec<Learnt>, StoreError> {
+        let learnt = spend::learnt(&self.readers, suite, preset, fingerprint, limit);
+        learnt.await.map_err(|fault| fault.of("learnt"))
+    }
+
+    async fn places(&self, now: Ms) -> Result<Vec<Place>, StoreError> {
+        spend::places(&self.readers, now).await.map_err(|fault| fault.of("places"))
     }
 
     async fn last_episode(&self, ledger: &Digest) -> Result<u64, StoreError> {

@@ -1,5 +1,5 @@
-//! One transaction of a service. Rows are locked in one order by everybody: the delivery, subjects by key, runs by id, what
-//! is said by target, repositories by number.
+//! One transaction of a service. Rows are locked in one order by everybody: the delivery, subjects by key, runs by id,
+//! what they have used by run, what is said by target, repositories by number.
 
 use domain::ports::desk::{RunRow, Settle, Settled};
 use domain::ports::{Committed, Subject, Write};
@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 
 use crate::fault::Fault;
 use crate::writer::{Outcome, Work};
-use crate::{delivery, effect, outbox, register, run, subject};
+use crate::{delivery, effect, outbox, register, run, spend, subject};
 
 pub(crate) struct Settling(pub(crate) Settle);
 
@@ -52,6 +52,11 @@ async fn settle(conn: &mut AnyConnection, settle: &Settle) -> Result<Settled, Fa
     }
     if !runs(conn, settle).await? {
         return Ok(Settled::Busy);
+    }
+    let mut used: Vec<_> = settle.used.iter().collect();
+    used.sort_by(|(a, _), (b, _)| a.cmp(b));
+    for (run, used) in used {
+        spend::used(conn, run, used).await?;
     }
     let mut wants: Vec<_> = settle.wants.iter().collect();
     wants.sort_by(|a, b| a.target.cmp(&b.target));

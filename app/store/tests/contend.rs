@@ -6,13 +6,8 @@ use domain::ports::desk::{Desk, Settle, Settled};
 use domain::ports::{Committed, Store};
 use domain::time::Ms;
 
-use crate::place::{Place, all, database, server};
+use crate::place::{Place, all, database, server, shared};
 use crate::words::{delivery, id, run, subject, write};
-
-async fn shared() -> Vec<Place> {
-    // Two stores on the memory of a process would be two memories.
-    all().await.into_iter().filter(|place| !place.url.ends_with(":memory:")).collect()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_claimed_twice() {
@@ -89,7 +84,7 @@ async fn no_more_than_so_many_are_granted_however_many_ask() {
             .rev()
             .map(|n| {
                 let store = stores[n as usize % 2].clone();
-                tokio::spawn(async move { (n, store.grant(&format!("run:{}", id(n)), 3).await.unwrap()) })
+                tokio::spawn(async move { (n, store.grant(&format!("run:{}", id(n)), 3, Ms(20)).await.unwrap()) })
             })
             .collect();
         let mut granted = Vec::new();
@@ -103,7 +98,7 @@ async fn no_more_than_so_many_are_granted_however_many_ask() {
         assert_eq!(stores[0].settle(Settle { over, ..Settle::default() }).await.unwrap(), Settled::Done);
         let mut next = Vec::new();
         for n in (1..=12_u32).rev() {
-            next.extend(stores[0].grant(&format!("run:{}", id(n)), 3).await.unwrap().then_some(n));
+            next.extend(stores[0].grant(&format!("run:{}", id(n)), 3, Ms(20)).await.unwrap().then_some(n));
         }
         next.sort_unstable();
         let waiting: Vec<u32> = (1..=12).filter(|n| !granted.contains(n)).take(3).collect();

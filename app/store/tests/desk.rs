@@ -147,28 +147,28 @@ async fn a_pull_request_has_one_active_run_and_a_request_makes_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_longest_waiting_starts_first_and_keeps_that() {
+async fn of_those_who_spent_alike_the_longest_waiting_starts_first_and_keeps_that() {
     for place in all().await {
         let store = place.open().await;
         let begin = vec![run(3, 3, "c"), run(1, 1, "a"), run(2, 2, "b")];
         store.settle(Settle { begin, ..Settle::default() }).await.unwrap();
         let key = |n| format!("run:{}", id(n));
-        assert!(!store.grant(&key(1), 0).await.unwrap());
-        assert!(!store.grant(&key(2), 1).await.unwrap());
-        assert!(store.grant(&key(1), 1).await.unwrap());
+        assert!(!store.grant(&key(1), 0, Ms(20)).await.unwrap());
+        assert!(!store.grant(&key(2), 1, Ms(20)).await.unwrap());
+        assert!(store.grant(&key(1), 1, Ms(20)).await.unwrap());
         // Who came later with an older time still waits for those who have started.
         let mut older = run(9, 9, "z");
         older.created = Ms(0);
         store.settle(Settle { begin: vec![older], ..Settle::default() }).await.unwrap();
-        assert!(!store.grant(&key(9), 1).await.unwrap());
-        assert!(store.grant(&key(1), 1).await.unwrap());
+        assert!(!store.grant(&key(9), 1, Ms(20)).await.unwrap());
+        assert!(store.grant(&key(1), 1, Ms(20)).await.unwrap());
         let over = vec![(id(1), "pass".to_owned(), None)];
         store.settle(Settle { over, ..Settle::default() }).await.unwrap();
-        assert!(!store.grant(&key(2), 1).await.unwrap());
-        assert!(store.grant(&key(9), 1).await.unwrap());
-        assert!(store.grant(&key(2), 2).await.unwrap());
-        assert!(!store.grant(&key(3), 2).await.unwrap());
-        assert!(store.grant(&key(8), 1).await.unwrap(), "no row: not a run of a service");
+        assert!(!store.grant(&key(2), 1, Ms(20)).await.unwrap());
+        assert!(store.grant(&key(9), 1, Ms(20)).await.unwrap());
+        assert!(store.grant(&key(2), 2, Ms(20)).await.unwrap());
+        assert!(!store.grant(&key(3), 2, Ms(20)).await.unwrap());
+        assert!(store.grant(&key(8), 1, Ms(20)).await.unwrap(), "no row: not a run of a service");
         store.close().await;
     }
 }

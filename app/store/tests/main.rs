@@ -8,4 +8,5 @@ mod desk;
 mod files;
 mod model;
 mod place;
+mod spend;
 mod words;

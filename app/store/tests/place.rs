@@ -68,3 +68,9 @@ pub(crate) async fn all() -> Vec<Place> {
     }
     places
 }
+
+/// Places that several stores can have at once.
+pub(crate) async fn shared() -> Vec<Place> {
+    // Two stores on the memory of a process would be two memories.
+    all().await.into_iter().filter(|place| !place.url.ends_with(":memory:")).collect()
+}

@@ -38,6 +38,7 @@ pub(crate) fn run(n: u32, number: u64, request: &str) -> RunRow {
         id: id(n),
         repo: 1,
         number,
+        person: 7,
         suite: "mine".to_owned(),
         request: request.to_owned(),
         head: "0123456789012345678901234567890123456789".to_owned(),

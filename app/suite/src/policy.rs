@@ -8,6 +8,7 @@ use crate::cluster::is_variable;
 use crate::error::SuiteError;
 use crate::generation::inner_path;
 use crate::node::Node;
+use crate::parameter::{Kind, Parameter};
 use crate::unit::Duration;
 
 /// What may be spent.
@@ -17,15 +18,52 @@ pub struct Limits {
     pub confirm_above: Option<f64>,
     /// For one pull request.
     pub per_pull_request: Budget,
-    /// For one person.
+    /// For one person, wherever they ask.
     pub per_person: Budget,
+    /// For one repository, whoever asks.
+    pub per_repository: Budget,
     /// Rounds of a run that may be measured anew.
     pub replaced_rounds: Option<u32>,
-    /// Fewest shards per worker that make sense.
-    pub least_shards_per_worker: Option<f64>,
+    /// How many shards a worker has at least.
+    pub shards_per_worker: Option<ShardsPerWorker>,
 }
 
-/// What may be spent in a day.
+/// More workers than work only cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardsPerWorker {
+    /// Fewest shards per worker that make sense.
+    pub least: f64,
+    /// The parameter that says how many shards there are where a step makes its own.
+    pub shards: String,
+    /// The parameter that says how many workers there are.
+    pub workers: String,
+}
+
+impl ShardsPerWorker {
+    fn read(node: &Node<'_>, parameters: &[Parameter]) -> Result<Self, SuiteError> {
+        let table = node.table(&["min", "shards", "workers"])?;
+        let numbers: Vec<&str> = parameters
+            .iter()
+            .filter(|parameter| matches!(parameter.kind, Kind::Int { .. } | Kind::Float { .. }))
+            .map(|parameter| parameter.name.as_str())
+            .collect();
+        let name = |key: &str, usual: &str| {
+            let named = table.read(key, |n| match n.text()? {
+                name if numbers.contains(&name) => Ok(name.to_owned()),
+                other => Err(n.no_word(other, &numbers)),
+            })?;
+            Ok(named.unwrap_or_else(|| usual.to_owned()))
+        };
+        Ok(Self {
+            least: table.need("min", "fewest shards per worker")?.number_of(0.0, 1e6)?,
+            shards: name("shards", "parallelism")?,
+            workers: name("workers", "pool_workers")?,
+        })
+    }
+}
+
+/// What may be spent in any 24 hours. Runs of all suites count, each as what it used, or as what it is expected to use
+/// while that is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     /// CPU hours.
@@ -38,9 +76,15 @@ pub struct Budget {
 pub const REPLACED_ROUNDS: u32 = 3;
 
 impl Limits {
-    pub(crate) fn read(node: &Node<'_>) -> Result<Self, SuiteError> {
-        let table =
-            node.table(&["confirm_above", "per_pull_request", "per_person", "replaced_rounds", "shards_per_worker"])?;
+    pub(crate) fn read(node: &Node<'_>, parameters: &[Parameter]) -> Result<Self, SuiteError> {
+        let table = node.table(&[
+            "confirm_above",
+            "per_pull_request",
+            "per_person",
+            "per_repository",
+            "replaced_rounds",
+            "shards_per_worker",
+        ])?;
         let hours = |n: &Node<'_>| n.number_of(0.0, 1e9);
         let budget = |n: &Node<'_>| {
             let table = n.table(&["cpu_hours_per_day", "runs_per_day"])?;
@@ -52,16 +96,30 @@ impl Limits {
         let confirm_above = table.read("confirm_above", |n| {
             n.table(&["cpu_hours"])?.need("cpu_hours", "CPU hours of a run that need no confirmation").and_then(hours)
         })?;
-        let shards = table.read("shards_per_worker", |n| {
-            n.table(&["min"])?.need("min", "fewest shards per worker").and_then(|n| n.number_of(0.0, 1e6))
-        })?;
         Ok(Self {
             confirm_above,
             per_pull_request: table.read("per_pull_request", budget)?.unwrap_or_default(),
             per_person: table.read("per_person", budget)?.unwrap_or_default(),
+            per_repository: table.read("per_repository", budget)?.unwrap_or_default(),
             replaced_rounds: table.read("replaced_rounds", |n| n.count(0, 20))?,
-            least_shards_per_worker: shards,
+            shards_per_worker: table.read("shards_per_worker", |n| ShardsPerWorker::read(n, parameters))?,
         })
+    }
+}
+
+impl From<Budget> for domain::budget::Limit {
+    fn from(budget: Budget) -> Self {
+        Self { cpu_hours: budget.cpu_hours_per_day, runs: budget.runs_per_day }
+    }
+}
+
+impl From<&Limits> for domain::budget::Limits {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            pull_request: limits.per_pull_request.into(),
+            person: limits.per_person.into(),
+            repository: limits.per_repository.into(),
+        }
     }
 }
 

@@ -121,14 +121,16 @@ pub enum ResolveError {
         key: &'static str,
     },
     /// More workers than work.
-    #[error("parallelism={shards} and pool_workers={workers}: fewer than {least} shards per worker")]
+    #[error("{shards} and {workers}: {few}; say {instead}")]
     Shards {
-        /// Shards.
+        /// Shards, and where their number comes from.
         shards: String,
-        /// Workers.
+        /// Workers, by the parameter that says so.
         workers: String,
-        /// The suite's limit.
-        least: String,
+        /// How many shards a worker has, and how many the suite demands.
+        few: String,
+        /// What could be asked for instead.
+        instead: String,
     },
     /// The workload could not be put together.
     #[error(transparent)]
@@ -212,6 +214,7 @@ pub fn resolve(suite: &Suite, options: &Options) -> Result<Resolved, ResolveErro
     let mut values = base.clone();
     let pairs = options.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     set(suite, &mut values, pairs)?;
+    shards(suite, preset, &values)?;
     let cluster = match &suite.backend {
         Backend::Iris(cluster) => Some(&**cluster),
         Backend::Local(_) if options.priority.is_some() => return Err(ResolveError::Meaningless { key: "priority" }),
@@ -235,6 +238,7 @@ pub fn resolve(suite: &Suite, options: &Options) -> Result<Resolved, ResolveErro
         let mut own = values.clone();
         let declared = asked.declared.parameters().iter().map(|(key, value)| (key.as_str(), value.as_str()));
         set(suite, &mut own, declared)?;
+        shards(suite, preset, &own)?;
         if let Some(cluster) = cluster
             && place.as_ref() != Some(&self::place(cluster, &own)?)
         {
@@ -295,18 +299,44 @@ fn set<'p>(
     if let Some(parameter) = values.lacking(&suite.parameters) {
         return Err(ResolveError::Lacking(parameter.name.clone()));
     }
-    let number = |name: &str| values.get(name).and_then(crate::parameter::Value::number);
-    if let (Some(least), Some(shards), Some(workers)) =
-        (suite.limits.least_shards_per_worker, number("parallelism"), number("pool_workers"))
-        && shards < least * workers
-    {
-        return Err(ResolveError::Shards {
-            shards: shards.to_string(),
-            workers: workers.to_string(),
-            least: least.to_string(),
-        });
-    }
     Ok(())
+}
+
+/// A worker without work only costs: the suite says how many shards each has at least. Shards are those that a parameter
+/// asks for, and those of the input, as far as the preset knows them: where only the shape of the pool is another one.
+fn shards(suite: &Suite, preset: Option<&Preset>, values: &Values) -> Result<(), ResolveError> {
+    let Some(limit) = &suite.limits.shards_per_worker else { return Ok(()) };
+    let number = |name: &str| values.get(name).and_then(crate::parameter::Value::number);
+    let Some(workers) = number(&limit.workers) else { return Ok(()) };
+    let needed = (limit.least * workers).ceil();
+    let name = &limit.shards;
+    let asked = number(name).map(|shards| (shards, format!("{name}={shards}"), format!("{name}={needed} at least")));
+    let known = preset.filter(|preset| same_input(suite, preset, values)).and_then(|preset| {
+        let shards = f64::from(preset.expect.shards?);
+        Some((shards, format!("the {shards} shards of preset={}", preset.name), "another preset".to_owned()))
+    });
+    let few = asked.into_iter().chain(known).filter(|(shards, ..)| *shards < needed).min_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((shards, from, other)) = few else { return Ok(()) };
+    let most = (shards / limit.least).floor();
+    let fewer = (most >= 1.0).then(|| format!("{}={most} at most", limit.workers));
+    let each = format!("{:.2}", shards / workers);
+    let each = each.trim_end_matches('0').trim_end_matches('.');
+    Err(ResolveError::Shards {
+        shards: from,
+        workers: format!("{}={workers}", limit.workers),
+        few: format!("{each} shards per worker, fewer than {}", limit.least),
+        instead: fewer.into_iter().chain([other]).collect::<Vec<String>>().join(" or "),
+    })
+}
+
+/// Whether these values differ from those of the preset in the shape of the pool at most.
+fn same_input(suite: &Suite, preset: &Preset, values: &Values) -> bool {
+    let shape = |name: &str| Field::of(name).is_some_and(Field::is_topology);
+    suite
+        .parameters
+        .iter()
+        .filter(|parameter| !shape(&parameter.name))
+        .all(|parameter| values.get(&parameter.name) == preset.values.get(&parameter.name))
 }
 
 fn place(cluster: &Cluster, values: &Values) -> Result<Place, ResolveError> {

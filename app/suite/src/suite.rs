@@ -163,7 +163,7 @@ impl Suite {
             name: root.need("name", "the name in commands")?.parse()?,
             title: root.need("title", "the title in comments")?.line()?,
             summary: root.read("summary", Node::line)?,
-            limits: root.read("limits", Limits::read)?.unwrap_or_default(),
+            limits: root.read("limits", |n| Limits::read(n, &parameters))?.unwrap_or_default(),
             rerun: root.read("rerun", Rerun::read)?.unwrap_or_default(),
             scope: root.read("scope", |n| Scope::read(n, &parameters))?.unwrap_or_default(),
             harness: root.read("harness", Harness::read)?,

@@ -9,6 +9,7 @@ use domain::ports::{Answer, Ending, Judged, Look, Records, RecordsError, Sealed,
 use domain::rounds::TrialName;
 use domain::view::{State, View};
 use engine::service::Archive;
+use evidence::spent::TrialCpu;
 use tokio::task::block_in_place;
 
 /// The folder. Its calls block; others of the runtime take over meanwhile. Only in a runtime with several threads.
@@ -43,5 +44,8 @@ impl<R: Archive> Archive for Blocking<R> {
 
     fn sealed(&self, run: &RunId) -> Result<View, String> {
         block_in_place(|| self.0.sealed(run))
+    }
+    fn cpu(&self, run: &RunId) -> Result<Vec<TrialCpu>, String> {
+        block_in_place(|| self.0.cpu(run))
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use domain::ids::{CommitSha, RunId};
 use domain::plan::Plan;
 use domain::ports::forge::{ForgeError, Repo};
-use domain::ports::{Desk, Forge, Manners, NoPlan, Planner, Records as _};
+use domain::ports::{Clock as _, Desk, Forge, Manners, NoPlan, Planner, Records as _};
 use domain::pull::{Asked, Compared, FromPull};
 use domain::view::{Answer, Ending};
 use engine::service::preview::{self, Preview};
@@ -14,6 +14,7 @@ use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
 use suite::{Backend, Suite};
 
+use super::budget;
 use super::shared::Shared;
 use crate::command::run::{Commits, Known, Pinned, Prepared, prepare, prepare_more};
 use crate::failure::Failure;
@@ -112,21 +113,24 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         Ok((suite, pinned))
     }
 
-    async fn prepared(&self, asked: &Asked) -> Result<Prepared, NoPlan> {
+    async fn prepared(&self, asked: &Asked) -> Result<(Suite, Prepared), NoPlan> {
         let (suite, pinned) = self.reached(asked).await?;
-        let (shared, of) = (self.shared.clone(), asked.clone());
-        let made = self.shared.apart(move |world| make(&shared, &of, &suite, &pinned, world)).await;
-        made.map_err(|failure| Refusal::from(failure).0)
+        let (shared, of, its) = (self.shared.clone(), asked.clone(), suite.clone());
+        let made = self.shared.apart(move |world| make(&shared, &of, &its, &pinned, world)).await;
+        Ok((suite, made.map_err(|failure| Refusal::from(failure).0)?))
     }
 
     /// What the plan would be. Nothing is kept of it.
     async fn shown(&self, asked: &Asked) -> Result<Answer, NoPlan> {
-        let prepared = self.prepared(asked).await?;
+        let (suite, mut prepared) = self.prepared(asked).await?;
+        let (_, estimate) = budget::expect(&self.desk, &suite, &mut prepared).await?;
         let extra = Preview {
             line: asked.line(),
+            cost_cpu_hours: estimate.as_ref().map(|estimate| domain::budget::in_hours(estimate.cpu_ms)),
             wall_ms: prepared.each_ms,
+            estimate_source: estimate.as_ref().map(|estimate| estimate.source.words()).unwrap_or_default(),
+            scope: Vec::new(),
             confirm: prepared.confirm.clone(),
-            ..Preview::default()
         };
         Ok(preview::plan(&prepared.plan, &extra))
     }
@@ -134,7 +138,7 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     /// Whether the plan of `head` is about the files that `before` is about.
     async fn compared(&self, asked: &Asked, before: &Plan, head: &CommitSha) -> Result<Compared, NoPlan> {
         let asked = Asked { head: head.clone(), ..asked.clone() };
-        let prepared = self.prepared(&asked).await?;
+        let (_, prepared) = self.prepared(&asked).await?;
         if prepared.plan.origin.trees == before.origin.trees {
             return Ok(Compared::Same { why: "the files that matter are the same".to_owned() });
         }
@@ -142,14 +146,14 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     }
 
     async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
-        let mut prepared = self.prepared(asked).await?;
+        let (suite, mut prepared) = self.prepared(asked).await?;
         let plan = &mut prepared.plan;
         if plan.continues.is_none() {
             // Whoever asks again for the same trees under the same workload looks again: it is counted.
             let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
             plan.episode = looked + 1;
         }
-        plan.confirm.clone_from(&prepared.confirm);
+        budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)

@@ -40,6 +40,8 @@ const HANDS: usize = 8;
 const KEPT: u64 = 14 * DAY;
 /// How long a part waits that had nothing to do.
 const IDLE: Duration = Duration::from_millis(200);
+/// How often it is looked at how many go before those that wait.
+const LINE_EVERY: Duration = Duration::from_secs(2);
 /// How often the numbers are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -227,11 +229,15 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
             Ok::<usize, sweep::SweepError>(0)
         }
     }));
+    let s = of();
+    tasks.spawn(part.clone().repeat("line", LINE_EVERY, None, move || {
+        let s = Arc::clone(&s);
+        async move { s.retell_waiting().await.map(|()| 0_usize) }
+    }));
     let (s, counts) = (of(), Arc::clone(&metrics));
     tasks.spawn(part.repeat("numbers", COUNT_EVERY, None, move || {
         let (s, metrics) = (Arc::clone(&s), Arc::clone(&counts));
         async move {
-            s.retell_waiting().await?;
             let counts = s.desk().counts(inbox::HANDLER).await?;
             metrics.open_deliveries.set(counts.open_deliveries);
             metrics.outbox_open.set(counts.unsaid);

@@ -37,6 +37,9 @@ pub struct Frame {
     /// How measurements are waited for.
     #[serde(default)]
     pub late: Late,
+    /// How long a trial is expected to take, milliseconds, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each_ms: Option<u64>,
 }
 
 impl Frame {
@@ -55,6 +58,7 @@ impl Frame {
             earlier_rounds: plan.earlier_rounds,
             confirm: plan.confirm.clone(),
             late: plan.late.unwrap_or_default(),
+            each_ms: plan.each_ms,
         }
     }
 

@@ -32,6 +32,7 @@ fn frame(mode: RoundMode, treatments: &[&str], looks: &[u64]) -> Frame {
         ledger: Digest::of(b"ledger"),
         episode: 1,
         earlier_rounds: 0,
+        each_ms: None,
         confirm: None,
     }
 }

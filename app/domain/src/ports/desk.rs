@@ -1,5 +1,6 @@
 //! What a service writes down besides its runs: deliveries, pull requests, what is to be said, who did what.
 
+use crate::budget::{Learnt, OverBudget, Place, Promise, Used};
 use crate::ids::{Digest, RunId};
 use crate::ports::forge::Repo;
 use crate::ports::store::{Committed, Store, StoreError, Subject, Write};
@@ -68,6 +69,8 @@ pub struct RunRow {
     pub repo: u64,
     /// The number of the pull request.
     pub number: u64,
+    /// The account that asked for it; 0 where nobody knows.
+    pub person: u64,
     /// The suite.
     pub suite: String,
     /// What asked for it: the same request never makes two runs.
@@ -130,6 +133,8 @@ pub struct Settle {
     pub planned: Vec<(RunId, Digest)>,
     /// Runs that are over: how, in a word, and the evidence digest.
     pub over: Vec<(RunId, String, Option<Digest>)>,
+    /// What runs have used.
+    pub used: Vec<(RunId, Used)>,
     /// What is to be said. What is wanted already stays as it is; what is not said yet keeps the earlier of both times.
     pub wants: Vec<Want>,
     /// Subjects of which everything up to this version is said or wanted.
@@ -289,6 +294,33 @@ pub trait Desk: Store {
     /// # Errors
     /// See [`StoreError`].
     fn active_runs(&self) -> impl Future<Output = Result<Vec<RunRow>, StoreError>> + Send;
+
+    /// Promises a run what it is expected to cost, where that fits into the budgets: nobody else is promised the same
+    /// meanwhile. Promising the same run again replaces what it was promised. A run that is over is promised nothing, and
+    /// one that ends before it starts gives back what it was promised.
+    ///
+    /// # Errors
+    /// See [`StoreError`]; within, that it does not fit.
+    fn promise(&self, promise: Promise) -> impl Future<Output = Result<Result<(), OverBudget>, StoreError>> + Send;
+
+    /// What the last `limit` finished runs of a suite and preset say of a trial, the newest first: of this workload, or of
+    /// any where `fingerprint` is `None`.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn learnt(
+        &self,
+        suite: &str,
+        preset: Option<&str>,
+        fingerprint: Option<&Digest>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Learnt>, StoreError>> + Send;
+
+    /// The runs that go on, as they stand in the line for a place.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn places(&self, now: Ms) -> impl Future<Output = Result<Vec<Place>, StoreError>> + Send;
 
     /// The last episode of a ledger in which a look was taken; 0 where there is none.
     ///

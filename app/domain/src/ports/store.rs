@@ -154,13 +154,13 @@ pub trait Store: Send + Sync {
         due: Option<Ms>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Whether a waiting subject may start, where at most `at_once` may have started and not ended. The longest waiting
-    /// goes first; one that may start keeps that. Everything may start in a store of one run.
+    /// Whether a waiting subject may start, where at most `at_once` may have started and not ended. Who goes first is said
+    /// by [`crate::budget::line`]; one that may start keeps that. Everything may start in a store of one run.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn grant(&self, key: &str, at_once: u32) -> impl Future<Output = Result<bool, StoreError>> + Send {
-        let _ = (key, at_once);
+    fn grant(&self, key: &str, at_once: u32, now: Ms) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        let _ = (key, at_once, now);
         async { Ok(true) }
     }
 

@@ -41,6 +41,7 @@ fn row(asked: &Asked) -> RunRow {
         id: asked.run.clone(),
         repo: asked.pull.repo.id,
         number: asked.pull.number,
+        person: asked.by.id,
         suite: asked.suite.clone(),
         request: asked.key(),
         head: asked.head.to_string(),

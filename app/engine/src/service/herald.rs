@@ -2,7 +2,7 @@
 
 use domain::ids::RunId;
 use domain::machine::{Run, State as At};
-use domain::ports::desk::{Settle, Want};
+use domain::ports::desk::{RunRow, Settle, Want};
 use domain::ports::forge::{CheckWanted, CommentWanted, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject};
 use domain::pull::{Event, Over, PullState, Shown, Stage, Waits};
@@ -82,6 +82,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         if now.since(shown.asked.at) > self.settings.notify_after_ms && over.verdict.is_some() {
             said.wants.push(self.notification(shown, &over, now).await?);
         }
+        said.used.push((run.id.clone(), self.used(&run, now)));
         self.apply(&state.id, &[Event::RunOver(run.id.clone(), over)], &said).await?;
         Ok(())
     }
@@ -237,17 +238,36 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// # Errors
     /// A failing store, or something stored that cannot be read.
     pub async fn retell_waiting(&self) -> Result<(), EngineError> {
-        let now = self.now();
-        for row in self.desk().active_runs().await?.into_iter().skip(1).filter(|row| row.ledger.is_some()) {
-            let run = self.engine.read(&row.id).await?;
-            let subject = self.desk().read(&format!("pull:{}:{}", row.repo, row.number)).await?;
-            let state = subject.map(|subject| PullState::from_json(&subject.state)).transpose()?;
-            if let (At::Queued, Some(state)) = (&run.state, state)
-                && let Some(shown) = state.of_run(&row.id)
-            {
-                let wants = self.wants(&state, shown, now).await?;
-                self.desk().settle(Settle { wants, at: now, ..Settle::default() }).await?;
+        for row in self.desk().active_runs().await?.iter().filter(|row| row.ledger.is_some()) {
+            self.retell(row).await?;
+        }
+        Ok(())
+    }
+
+    async fn retell(&self, row: &RunRow) -> Result<(), EngineError> {
+        let key = format!("run:{}", row.id);
+        let mut found = self.desk().read(&key).await?;
+        if found.as_ref().map(|subject| Run::from_json(&subject.state)).transpose()?.map(|run| run.state)
+            != Some(At::Queued)
+        {
+            return Ok(());
+        }
+        while let Some(before) = found {
+            let now = self.now();
+            let pull = self.desk().read(&format!("pull:{}:{}", row.repo, row.number)).await?;
+            let Some(state) = pull.map(|pull| PullState::from_json(&pull.state)).transpose()? else { return Ok(()) };
+            let Some(shown) = state.of_run(&row.id) else { return Ok(()) };
+            let mut wants = Vec::new();
+            for want in self.wants(&state, shown, now).await? {
+                let told = self.desk().wanted(&want.target).await?;
+                wants.extend(told.is_none_or(|told| told.wanted != want.wanted).then_some(want));
             }
+            if wants.is_empty() {
+                return Ok(());
+            }
+            self.desk().settle(Settle { wants, at: now, ..Settle::default() }).await?;
+            // What happened to it meanwhile may have been told before this was: it is told again.
+            found = self.desk().read(&key).await?.filter(|after| after.version != before.version);
         }
         Ok(())
     }

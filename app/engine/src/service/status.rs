@@ -1,5 +1,6 @@
 //! How things are on a pull request.
 
+use domain::budget::ahead;
 use domain::ids::RunId;
 use domain::machine::Run;
 use domain::ports::forge::PullId;
@@ -137,7 +138,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 
     /// How many runs go before this one in the queue.
     pub(super) async fn ahead(&self, run: &domain::ids::RunId) -> Result<u64, EngineError> {
-        let active = self.desk().active_runs().await?;
-        Ok(active.iter().take_while(|row| row.id != *run).count() as u64)
+        let now = self.now();
+        Ok(ahead(&self.desk().places(now).await?, run, now).unwrap_or(0))
     }
 }

@@ -188,6 +188,7 @@ pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
         episode: 1,
         continues: None,
         earlier_rounds: 0,
+        each_ms: None,
         confirm: chance.happens(150).then(|| "it costs something".to_owned()),
         late: None,
         notes: Vec::new(),

@@ -169,6 +169,10 @@ fn values_that_are_not_allowed() {
                 ("policy  = \"control\"", "policy  = \"treatment\""),
                 ("on_push  = \"auto\"", "on_push  = \"automatic\""),
                 ("max_lost_attempts = \"2%\"", "max_lost_attempts = \"2\""),
+                ("per_repository   =", "per_repositry    ="),
+                ("{ cpu_hours_per_day = 2000 }", "{ cpu_hours_a_day = 2000 }"),
+                ("workers = \"pool_workers\"", "workers = \"pool_wrkers\""),
+                ("shards = \"parallelism\"", "shards = \"sample\""),
             ]
         )
     );

@@ -80,7 +80,26 @@ fn what_the_comments_of_zephyr_say_about_its_command_lines() {
         ask(&suite, "sources=a source_fraction=0.5").unwrap_err().to_string(),
         "sources and source_fraction exclude each other"
     );
-    assert!(ask(&suite, "pool_workers=501").is_err() && ask(&suite, "pool_workers=500").is_ok(), "a shard per worker");
+    // A worker without a shard only costs: of the input, or of what was asked for.
+    let workers = |words: &str| ask(&suite, words).map(|_| ()).map_err(|error| error.to_string());
+    assert_eq!(workers("pool_workers=165"), Ok(()));
+    assert_eq!(
+        workers("pool_workers=166 pool_cpu=1").unwrap_err(),
+        "the 165 shards of preset=light and pool_workers=166: 0.99 shards per worker, fewer than 1; say pool_workers=165 \
+         at most or another preset"
+    );
+    assert_eq!(workers("pool_workers=166 source_fraction=0.5"), Ok(()), "nobody knows how many shards that has");
+    assert_eq!(workers("preset=full pool_workers=768"), Ok(()));
+    assert_eq!(
+        workers("parallelism=12").unwrap_err(),
+        "parallelism=12 and pool_workers=48: 0.25 shards per worker, fewer than 1; say pool_workers=12 at most or \
+         parallelism=48 at least"
+    );
+    assert_eq!(
+        workers("treatment=wide@head,pool_workers=200").unwrap_err(),
+        "the 165 shards of preset=light and pool_workers=200: 0.82 shards per worker, fewer than 1; say pool_workers=165 \
+         at most or another preset"
+    );
 }
 
 #[test]

@@ -117,7 +117,10 @@ fn policies_of_zephyr() {
         (limits.per_pull_request.cpu_hours_per_day, limits.per_pull_request.runs_per_day),
         (Some(400.0), Some(6))
     );
-    assert_eq!((limits.per_person.cpu_hours_per_day, limits.least_shards_per_worker), (Some(800.0), Some(1.0)));
+    assert_eq!(limits.per_person.cpu_hours_per_day, Some(800.0));
+    assert_eq!(limits.per_repository.cpu_hours_per_day, Some(2000.0));
+    let shards = limits.shards_per_worker.as_ref().unwrap();
+    assert_eq!((shards.least, shards.shards.as_str(), shards.workers.as_str()), (1.0, "parallelism", "pool_workers"));
     let rerun = &suite.rerun;
     assert_eq!((rerun.on_push, rerun.debounce, rerun.forks), (OnPush::Auto, Duration(600_000), false));
     assert_eq!((rerun.notify, rerun.require_checks.len(), rerun.env_allowed.len()), (Notify::Reply, 0, 0));

@@ -34,6 +34,6 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let records = Folder::new(DiskStorage::new(&out), templates, Scanner::new(&world.machine.secrets.values()));
     let measured = measure(&prepared, &records, world)?;
     let told = told(&measured.run, &records)?;
-    print(&measured, &told, &out, args.format, world)?;
+    print(&measured, &told, &out, (args.format, false), world)?;
     Ok(if told.verdict.is_some() { Exit::Done } else { Exit::Failed })
 }

@@ -1,6 +1,7 @@
 //! `zephyr-ab run`: two commits of a repository, measured and judged.
 
 mod answer;
+mod cost;
 mod follow;
 mod launches;
 mod noise;
@@ -17,6 +18,7 @@ use suite::SuiteRef;
 
 pub use answer::{FailOn, Format, Told};
 pub(super) use answer::{exit, print, told};
+pub(crate) use cost::{agreement, by_suite};
 pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
 pub(super) use noise::Noise;

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use domain::calibration::{self, CalibrationFile};
 use domain::ids::Digest;
-use domain::plan::Plan;
 use domain::ports::Clock as _;
 use domain::time::HOUR;
 use domain::view::Calibrated;
@@ -109,19 +108,4 @@ pub(super) fn hints(looks: &[u64], grade: Grade) -> Vec<String> {
     vec![format!(
         "{last} rounds decide nothing at calibration grade {grade}: it takes {least} at least, or zephyr-ab calibrate"
     )]
-}
-
-/// Why a person must agree to this plan, if it is expected to cost more than the suite allows without.
-pub(super) fn costly(suite: &Suite, resolved: &Resolved, plan: &Plan) -> Option<String> {
-    if resolved.other_sample {
-        return Some(
-            "another sample than the preset's was asked for, which nobody vouches for to stay as it is".to_owned(),
-        );
-    }
-    let (limit, each) = (suite.limits.confirm_above?, resolved.expect.cpu_hours?);
-    let trials = plan.rounds() as f64 * plan.roles().len() as f64;
-    let cost = each * trials;
-    (cost > limit).then(|| {
-        format!("this is expected to cost {cost:.1} CPU hours ({trials} trials), more than the {limit} that need no agreement")
-    })
 }

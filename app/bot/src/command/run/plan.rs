@@ -20,8 +20,9 @@ use lab::git::{GitError, Mirror, Source, TreePath};
 use lab::scratch::{self, Scratch};
 use suite::{Backend, Resolved, Suite};
 
+use super::cost::{agreement, by_suite, unusual};
 use super::launches::Roles;
-use super::noise::{Noise, costly, hints};
+use super::noise::{Noise, hints};
 use super::place::RunsOn;
 use crate::cli::World;
 use crate::failure::Failure;
@@ -80,6 +81,8 @@ pub struct Prepared {
     pub calibration: Option<Vec<u8>>,
     /// The finished folder that this run continues.
     pub continues: Option<std::path::PathBuf>,
+    /// Why a person must agree to it whatever it costs.
+    pub unusual: Option<String>,
     /// Why a person must agree before it starts.
     pub confirm: Option<String>,
     /// What a person should know before it starts.
@@ -186,19 +189,23 @@ pub fn prepare(
         episode: 1,
         continues: None,
         earlier_rounds: 0,
+        each_ms: resolved.expect.wall.map(|wall| wall.0),
         confirm: None,
         late: late(suite),
         notes,
     };
-    let confirm = costly(suite, &resolved, &plan);
+    let unusual = unusual(&resolved);
+    let estimate = by_suite(suite, plan.preset.as_deref());
+    let confirm = agreement(suite, &plan, unusual.as_ref(), estimate.as_ref());
     let suite_text = suite.text.clone();
-    let each_ms = resolved.expect.wall.map(|wall| wall.0);
+    let each_ms = plan.each_ms;
     Ok(Prepared {
         plan,
         suite_text,
         beside: beside(suite),
         calibration: noise.file,
         continues: None,
+        unusual,
         confirm,
         hints,
         each_ms,
@@ -274,13 +281,15 @@ pub fn continues(
         ..before
     };
     let suite_text = suite.text.clone();
+    let confirm = agreement(suite, &plan, None, by_suite(suite, plan.preset.as_deref()).as_ref());
     Ok(Prepared {
         plan,
         suite_text,
         beside: beside(suite),
         calibration: None,
         continues: Some(folder.to_owned()),
-        confirm: None,
+        unusual: None,
+        confirm,
         hints: Vec::new(),
         each_ms: None,
         runs_on: RunsOn::of(suite, config, world)?,

@@ -1,0 +1,32 @@
+//! What a plan is expected to cost, and why a person must agree to it.
+
+use domain::budget::cost::Source;
+use domain::budget::{Estimate, to_ms};
+use domain::plan::Plan;
+use suite::{Resolved, Suite};
+
+/// What the suite file says of a trial.
+pub(crate) fn by_suite(suite: &Suite, preset: Option<&str>) -> Option<Estimate> {
+    let expect = suite.preset(preset?)?.expect;
+    let wall_ms = expect.wall.map(|wall| wall.0);
+    Some(Estimate { cpu_ms: to_ms(expect.cpu_hours?), wall_ms, source: Source::Suite })
+}
+
+/// Why a person must agree to what was asked for, whatever it costs.
+pub(super) fn unusual(resolved: &Resolved) -> Option<String> {
+    resolved
+        .other_sample
+        .then(|| "another sample than the preset's was asked for, which nobody vouches for to stay as it is".to_owned())
+}
+
+/// Why a person must agree to a plan: because of what was asked for, or because of what it costs.
+pub(crate) fn agreement(
+    suite: &Suite,
+    plan: &Plan,
+    unusual: Option<&String>,
+    estimate: Option<&Estimate>,
+) -> Option<String> {
+    let cost = estimate.and_then(|estimate| estimate.above(plan, suite.limits.confirm_above));
+    let all: Vec<String> = unusual.cloned().into_iter().chain(cost).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
