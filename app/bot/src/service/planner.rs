@@ -8,13 +8,14 @@ use domain::plan::Plan;
 use domain::ports::forge::ForgeError;
 use domain::ports::{Desk, Forge, NoPlan, Planner, Records as _};
 use domain::pull::{Asked, FromPull};
+use domain::request::Options;
 use domain::view::Ending;
 use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
 use suite::{Backend, Suite};
 
 use super::shared::Shared;
-use crate::command::run::{Commits, Known, Pinned, Prepared, prepare, prepare_more};
+use crate::command::run::{Commits, Known, Pinned, Prepared, bring, prepare, prepare_more, prepare_retry};
 use crate::failure::Failure;
 use crate::world::World;
 
@@ -89,15 +90,24 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         let made = self.shared.apart(move |world| make(&shared, &of, &suite, &pinned, world)).await;
         let mut prepared = made.map_err(|failure| Refusal::from(failure).0)?;
         let plan = &mut prepared.plan;
-        if plan.continues.is_none() {
-            // Whoever asks again for the same trees under the same workload looks again: it is counted.
+        if begins_an_episode(plan) {
+            // Whoever asks again for the same trees under the same workload looks again: it is counted. Of an episode in
+            // which nobody has looked yet, a run that is retried may be the first that does.
             let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
-            plan.episode = looked + 1;
+            plan.episode = if plan.retry.is_some() { plan.episode.max(looked + 1) } else { looked + 1 };
         }
         plan.confirm.clone_from(&prepared.confirm);
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)
+    }
+}
+
+/// Whether none of the looks of its episode were taken by runs that it goes on from.
+fn begins_an_episode(plan: &Plan) -> bool {
+    match &plan.retry {
+        Some(retry) => retry.looked == 0,
+        None => plan.continues.is_none(),
     }
 }
 
@@ -143,6 +153,7 @@ fn fetch(
         head: asked.head.clone(),
         base,
         continues: asked.continues.as_ref().map(|run| shared.evidence().join(run.as_str())),
+        retries: None,
     }))
 }
 
@@ -164,9 +175,11 @@ fn make(
     };
     let calibration = shared.config.calibrations.get(&asked.suite);
     let known = Known { calibration: calibration.map(PathBuf::as_path), config: shared.file.as_deref() };
-    match &pinned.continues {
-        Some(folder) => prepare_more(suite, &options, &commits, folder, known.config, world),
-        None => prepare(suite, &options, &commits, &known, world),
+    match (&pinned.retries, &pinned.continues) {
+        // Its request is the one that was made then.
+        (Some(folder), _) => prepare_retry(suite, &Options::default(), &commits, folder, known.config, world),
+        (None, Some(folder)) => prepare_more(suite, &options, &commits, folder, known.config, world),
+        (None, None) => prepare(suite, &options, &commits, &known, world),
     }
 }
 
@@ -186,8 +199,5 @@ fn write(folder: &Folder<DiskStorage>, prepared: &Prepared) -> Result<(), Failur
     if let Some(bytes) = &prepared.calibration {
         folder.calibration(run, bytes).map_err(anyhow::Error::from)?;
     }
-    if let Some(earlier) = &prepared.continues {
-        folder.continues(run, &DiskStorage::new(earlier)).map_err(anyhow::Error::from)?;
-    }
-    Ok(())
+    Ok(bring(prepared, folder)?)
 }

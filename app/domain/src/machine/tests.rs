@@ -1,6 +1,7 @@
 //! The tables of the machines, row by row.
 
 mod corners;
+mod retry;
 mod run;
 mod trial;
 
@@ -32,6 +33,7 @@ fn frame(mode: RoundMode, treatments: &[&str], looks: &[u64]) -> Frame {
         ledger: Digest::of(b"ledger"),
         episode: 1,
         earlier_rounds: 0,
+        retry: None,
         confirm: None,
     }
 }

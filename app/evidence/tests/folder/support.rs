@@ -79,6 +79,7 @@ pub(crate) fn plan(treatments: &[&str], looks: &[u64]) -> Plan {
         episode: 1,
         continues: None,
         earlier_rounds: 0,
+        retry: None,
         confirm: None,
         late: None,
         notes: vec!["each invocation is a ledger of its own".to_owned()],

@@ -49,6 +49,7 @@ pub(super) fn plan(commit: &CommitSha, launch: &Launch) -> Plan {
         episode: 1,
         continues: None,
         earlier_rounds: 0,
+        retry: None,
         confirm: None,
         late: None,
         notes: Vec::new(),

@@ -112,6 +112,7 @@ pub(super) fn prepare(
         episode: 1,
         continues: None,
         earlier_rounds: 0,
+        retry: None,
         confirm: None,
         late: crate::command::run::late(suite),
         notes,

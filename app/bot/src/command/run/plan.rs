@@ -56,6 +56,8 @@ pub struct Pinned {
     pub base: CommitSha,
     /// The finished folder of the run that is continued.
     pub continues: Option<std::path::PathBuf>,
+    /// The finished folder of the run that is retried.
+    pub retries: Option<std::path::PathBuf>,
 }
 
 /// Files that a plan is made with.
@@ -78,7 +80,7 @@ pub struct Prepared {
     pub beside: Vec<(String, String)>,
     /// The calibration file that the plan was made with.
     pub calibration: Option<Vec<u8>>,
-    /// The finished folder that this run continues.
+    /// The finished folder that this run continues or retries.
     pub continues: Option<std::path::PathBuf>,
     /// Why a person must agree before it starts.
     pub confirm: Option<String>,
@@ -186,6 +188,7 @@ pub fn prepare(
         episode: 1,
         continues: None,
         earlier_rounds: 0,
+        retry: None,
         confirm: None,
         late: late(suite),
         notes,
@@ -230,28 +233,52 @@ pub fn continues(
     if (Options { rounds: None, ..options.clone() }) != Options::default() {
         return Err(usage("--continue repeats the request of the earlier run: only rounds=+n may be given"));
     }
+    let bundle = finished(folder)?;
+    let Some(How::Judged { look, .. }) = bundle.ending.as_ref().map(|ending| &ending.how) else {
+        return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
+    };
+    let before = bundle.plan;
+    let rounds = before.earlier_rounds.saturating_add(u32::try_from(look.rounds.len()).unwrap_or(u32::MAX));
+    let (mirror, holds, run) = again(suite, &before, folder, commits, "continue", world)?;
+    let plan = Plan {
+        run,
+        looks: vec![u64::from(rounds) + u64::from(more)],
+        episode: before.episode + 1,
+        continues: Some(before.run.clone()),
+        earlier_rounds: rounds,
+        retry: None,
+        ..before
+    };
+    over(plan, suite, folder, (mirror, holds), config, world)
+}
+
+/// Reads a finished folder that another run goes on from. What is taken over is sealed anew: only what is as it was may
+/// be.
+pub(super) fn finished(folder: &Path) -> Result<Bundle, Failure> {
     let place = |error: evidence::EvidenceError| Failure::Usage(format!("{}: {error}", folder.display()));
     let storage = DiskStorage::new(folder);
     let templates = Templates::built_in().map_err(anyhow::Error::from)?;
-    // What is taken over is sealed anew: only what is as it was may be.
     if let Some(problem) = verify(&storage, &templates).map_err(place)?.problems.first() {
         let problem = problem.to_string().replace(char::is_control, "?");
         return Err(usage(format!("{}: it does not verify: {problem}", folder.display())));
     }
-    let bundle = Bundle::read(&storage, "").map_err(place)?;
-    let judged = |bundle: &Bundle| match bundle.ending.as_ref().map(|ending| &ending.how) {
-        Some(How::Judged { look, .. }) => Some(look.rounds.len()),
-        _ => None,
-    };
-    let rounds: Option<usize> = bundle.runs().map(judged).sum();
-    let Some(rounds) = rounds.and_then(|rounds| u32::try_from(rounds).ok()) else {
-        return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
-    };
-    let before = bundle.plan;
+    Bundle::read(&storage, "").map_err(place)
+}
+
+/// What is needed to compare the same commits again, as `verb` wants to: the mirror, which has them, and the id of the new
+/// run.
+pub(super) fn again(
+    suite: &Suite,
+    before: &Plan,
+    folder: &Path,
+    commits: &Commits<'_>,
+    verb: &str,
+    world: &World<'_>,
+) -> Result<(Mirror, Option<Scratch>, RunId), Failure> {
     if let Some(other) = continuation(folder, &before.run, commits.pinned) {
         let folder = folder.display();
         return Err(usage(format!(
-            "{folder}: {other} continues it already; continue that one: each look is counted once"
+            "{folder}: {other} continues it already; {verb} that one: each look is counted once"
         )));
     }
     if before.suite_digest != suite.digest {
@@ -265,14 +292,18 @@ pub fn continues(
         Some(pinned) => pinned.run.clone(),
         None => RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?,
     };
-    let plan = Plan {
-        run,
-        looks: vec![u64::from(rounds) + u64::from(more)],
-        episode: before.episode + 1,
-        continues: Some(before.run.clone()),
-        earlier_rounds: rounds,
-        ..before
-    };
+    Ok((mirror, holds, run))
+}
+
+/// A plan that goes on from the finished folder of another run, prepared.
+pub(super) fn over(
+    plan: Plan,
+    suite: &Suite,
+    folder: &Path,
+    (mirror, holds): (Mirror, Option<Scratch>),
+    config: Option<&Path>,
+    world: &World<'_>,
+) -> Result<Prepared, Failure> {
     let suite_text = suite.text.clone();
     Ok(Prepared {
         plan,
