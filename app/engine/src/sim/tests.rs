@@ -53,15 +53,14 @@ fn a_crash_at_any_point_changes_nothing() {
 #[test]
 fn a_crash_while_jobs_are_taken_over_changes_nothing() {
     let retries = |seed: &u64| super::script::plan(*seed).unwrap().retry.is_some();
-    for seed in (1..100).filter(retries).take(2) {
-        let crashes = every_crash(seed, false);
-        assert!(crashes.end.starts_with("done "), "{}", crashes.end);
-        assert_eq!(crashes.violations, []);
-        let report = schedule(seed, Options { calm: true, ..Options::default() });
-        let lines = |what: &str| report.trace.iter().filter(|line| line.contains(what)).count();
-        assert!(lines("takes /sim/") >= 2, "{:?}", report.trace);
-        assert_eq!((lines("submit zab-20261129T202850Z-00000007-r1.0"), report.violations.len()), (0, 0));
-    }
+    let seed = (1..100).find(retries).unwrap();
+    let crashes = every_crash(seed, false);
+    assert!(crashes.end.starts_with("done "), "{}", crashes.end);
+    assert_eq!(crashes.violations, []);
+    let report = schedule(seed, Options { calm: true, ..Options::default() });
+    let lines = |what: &str| report.trace.iter().filter(|line| line.contains(what)).count();
+    assert!(lines("takes /sim/") >= 2, "{:?}", report.trace);
+    assert_eq!((lines("submit zab-20261129T202850Z-00000007-r1.0"), report.violations.len()), (0, 0));
 }
 
 #[test]

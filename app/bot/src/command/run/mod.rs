@@ -1,6 +1,7 @@
 //! `zephyr-ab run`: two commits of a repository, measured and judged.
 
 mod answer;
+mod earlier;
 mod follow;
 mod launches;
 mod noise;
@@ -18,11 +19,12 @@ use suite::SuiteRef;
 
 pub use answer::{FailOn, Format, Told};
 pub(super) use answer::{exit, print, told};
+pub use earlier::continues as prepare_more;
 pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
 pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
-pub use plan::{Commits, Known, Pinned, Prepared, continues as prepare_more, prepare};
+pub use plan::{Commits, Known, Pinned, Prepared, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
 pub use retry::{bring, retry as prepare_retry};
 
@@ -120,7 +122,7 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     };
     let known = Known { calibration: args.calibration.as_deref(), config: args.config.as_deref() };
     let prepared = match (&args.continues, &args.retry) {
-        (Some(folder), _) => plan::continues(&suite, &options, &commits, folder, known.config, world)?,
+        (Some(folder), _) => prepare_more(&suite, &options, &commits, folder, known.config, world)?,
         (None, Some(folder)) => prepare_retry(&suite, &options, &commits, folder, known.config, world)?,
         (None, None) => prepare(&suite, &options, &commits, &known, world)?,
     };

@@ -9,7 +9,8 @@ use evidence::bundle::CALIBRATION;
 use evidence::{Bundle, DiskStorage, Folder, Storage};
 use suite::{Backend, Suite};
 
-use super::plan::{Commits, Prepared, again, finished, over, usage};
+use super::earlier::{again, finished, over};
+use super::plan::{Commits, Prepared, usage};
 use crate::cli::World;
 use crate::failure::Failure;
 
