@@ -1,5 +1,7 @@
 //! A run that goes on from one that came to no verdict, or to none about the change.
 
+use std::collections::BTreeMap;
+
 use domain::arms::Role;
 use domain::ids::RunId;
 use domain::plan::Plan;
@@ -15,6 +17,9 @@ use evidence::{Bundle, EvidenceError, Folder, MemoryStorage, Storage, verify};
 use stats::Reason;
 
 use crate::support::*;
+
+/// What is wrong with a plan.
+type Change<'a> = &'a dyn Fn(&mut Plan);
 
 const FIRST: LookKind = LookKind::Declared { index: 0 };
 
@@ -150,7 +155,7 @@ fn plans_that_take_over_what_does_not_fit_are_refused() {
         plan.check().unwrap_err().to_string()
     };
     let head = Decided { treatment: "head".parse().unwrap(), verdict: stats::Verdict::Pass, reason: Reason::NoChange };
-    let changes: [(&dyn Fn(&mut Plan), &str); 6] = [
+    let changes: [(Change<'_>, &str); 6] = [
         (&|plan| plan.continues = None, "there is no earlier run"),
         (&|plan| plan.retry.as_mut().unwrap().looked = 3, "the looks are [1, 2, 3]"),
         (&|plan| plan.earlier_rounds = 3, "the looks are [1, 2, 3]"),
@@ -184,9 +189,9 @@ fn left(plan: &Plan, fates: &[TrialFate], judged: &[(Look, &[Reason])], how: Opt
         (None, Some((look, judged))) => ending(plan, look, judged),
         (None, None) => panic!("nothing was judged"),
     };
-    let looks = judgements.into_iter().map(|(look, judged)| {
-        line(serde_json::to_value(LookLine { look, spent: Default::default(), judged }).unwrap())
-    });
+    let looks = judgements
+        .into_iter()
+        .map(|(look, judged)| line(serde_json::to_value(LookLine { look, spent: BTreeMap::new(), judged }).unwrap()));
     storage.write("plan.json", serde_json::to_string(plan).unwrap().as_bytes()).unwrap();
     storage.write("looks.jsonl", looks.collect::<String>().as_bytes()).unwrap();
     let fates: String = fates.iter().map(|fate| line(serde_json::to_value(fate).unwrap())).collect();
