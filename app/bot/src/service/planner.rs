@@ -9,6 +9,7 @@ use domain::ports::forge::ForgeError;
 use domain::ports::{Desk, Forge, NoPlan, Planner, Records as _};
 use domain::pull::{Asked, FromPull};
 use domain::request::Options;
+use domain::retry::Retry;
 use domain::view::Ending;
 use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
@@ -90,12 +91,8 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         let made = self.shared.apart(move |world| make(&shared, &of, &suite, &pinned, world)).await;
         let mut prepared = made.map_err(|failure| Refusal::from(failure).0)?;
         let plan = &mut prepared.plan;
-        if begins_an_episode(plan) {
-            // Whoever asks again for the same trees under the same workload looks again: it is counted. Of an episode in
-            // which nobody has looked yet, a run that is retried may be the first that does.
-            let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
-            plan.episode = if plan.retry.is_some() { plan.episode.max(looked + 1) } else { looked + 1 };
-        }
+        let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
+        plan.episode = episode(plan.episode, plan.continues.is_some(), plan.retry.as_ref(), looked);
         plan.confirm.clone_from(&prepared.confirm);
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
@@ -103,11 +100,16 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     }
 }
 
-/// Whether none of the looks of its episode were taken by runs that it goes on from.
-fn begins_an_episode(plan: &Plan) -> bool {
-    match &plan.retry {
-        Some(retry) => retry.looked == 0,
-        None => plan.continues.is_none(),
+/// The episode of a plan that was made for episode `planned`, where `looked` is the last one of its ledger in which somebody
+/// looked. Whoever asks again for the same trees under the same workload looks again: it is counted.
+fn episode(planned: u64, continues: bool, retry: Option<&Retry>, looked: u64) -> u64 {
+    match retry {
+        // The looks of its episode were begun, and belong to the runs that it goes on from.
+        Some(retry) if retry.looked > 0 => planned,
+        // Nobody has looked there, unless another run did meanwhile.
+        Some(_) => planned.max(looked + 1),
+        None if continues => planned,
+        None => looked + 1,
     }
 }
 
@@ -200,4 +202,27 @@ fn write(folder: &Folder<DiskStorage>, prepared: &Prepared) -> Result<(), Failur
         folder.calibration(run, bytes).map_err(anyhow::Error::from)?;
     }
     Ok(bring(prepared, folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_taken_once_and_none_for_free() {
+        let retry = |looked| Retry { looked, ..Retry::default() };
+        for (planned, continues, retry, looked, expected) in [
+            (1, false, None, 0, 1),
+            (1, false, None, 2, 3),
+            (2, true, None, 1, 2),
+            (1, true, Some(retry(0)), 0, 1),
+            // Another run has looked in that episode meanwhile.
+            (1, true, Some(retry(0)), 1, 2),
+            (3, true, Some(retry(0)), 2, 3),
+            (1, true, Some(retry(2)), 1, 1),
+            (1, true, Some(retry(2)), 4, 1),
+        ] {
+            assert_eq!(episode(planned, continues, retry.as_ref(), looked), expected, "{planned} {retry:?} {looked}");
+        }
+    }
 }
