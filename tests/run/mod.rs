@@ -5,3 +5,4 @@ mod calibrated;
 mod commits;
 mod continued;
 mod refused;
+mod retried;

@@ -60,6 +60,9 @@ fn requests_that_make_no_sense_are_refused_in_one_line() {
         ("not evidence to continue", [&here[..], &["--continue", "repository"]].concat()),
         ("exact rounds to continue", [&here[..], &["--continue", "none", "rounds=3"]].concat()),
         ("another request to continue", [&here[..], &["--continue", "none", "normalize=none"]].concat()),
+        ("nothing to retry", [&here[..], &["--retry", "none"]].concat()),
+        ("not evidence to retry", [&here[..], &["--retry", "repository"]].concat()),
+        ("another request to retry", [&here[..], &["--retry", "none", "rounds=3"]].concat()),
     ] {
         let line = refused(&world, &args);
         assert!(line.starts_with("error: ") && !line.contains(char::is_control), "{name}: {line:?}");

@@ -25,6 +25,7 @@ pub mod ports;
 pub mod pull;
 pub mod record;
 pub mod request;
+pub mod retry;
 pub mod rounds;
 pub mod setting;
 pub mod steps;

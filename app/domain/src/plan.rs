@@ -10,6 +10,7 @@ use crate::comparability::Context;
 use crate::ids::{ArmName, CommitSha, Digest, RunId, SuiteName};
 use crate::machine::timing::Late;
 use crate::pull::FromPull;
+use crate::retry::Retry;
 use crate::rounds::RoundMode;
 use crate::view::Calibrated;
 use crate::workload::Workload;
@@ -98,6 +99,10 @@ pub struct Plan {
     /// Rounds that were counted in the runs that this one continues; its own rounds are counted from there.
     #[serde(default)]
     pub earlier_rounds: u32,
+    /// What is taken over from the run that this one continues, where that one came to no verdict or to none about the
+    /// change: then this run goes on with its looks in its episode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
     /// What a person must agree to before anything starts, such as the expected cost; `None` starts at once.
     #[serde(default)]
     pub confirm: Option<String>,
@@ -123,6 +128,9 @@ pub enum PlanError {
     /// Looks that are none.
     #[error("the looks are {0:?}; needed: at least one, ascending, each above the {1} rounds counted before")]
     Looks(Vec<u64>, u32),
+    /// Something taken over that fits nothing.
+    #[error("what is taken over from an earlier run does not fit: {0}")]
+    Retry(&'static str),
     /// An arm without something that every arm needs.
     #[error("the plan has no {what} for {role}")]
     Missing {
@@ -145,10 +153,18 @@ impl Plan {
         if self.schema > PLAN_SCHEMA {
             return Err(PlanError::Newer { found: self.schema });
         }
-        let above = |look: &u64| *look > u64::from(self.earlier_rounds) && *look <= u64::from(u32::MAX / 2);
-        if self.looks.is_empty() || !self.looks.is_sorted_by(|a, b| a < b) || !self.looks.iter().all(above) {
+        let earlier = u64::from(self.earlier_rounds);
+        let (taken, least) = match &self.retry {
+            None => (0, earlier + 1),
+            // Its rounds may all be there, and only be judged.
+            Some(retry) => (retry.looked as usize, earlier),
+        };
+        let left = self.looks.get(taken..).unwrap_or_default();
+        let fits = |look: &u64| (least..=u64::from(u32::MAX / 2)).contains(look);
+        if left.is_empty() || !self.looks.is_sorted_by(|a, b| a < b) || !left.iter().all(fits) {
             return Err(PlanError::Looks(self.looks.clone(), self.earlier_rounds));
         }
+        self.check_retry()?;
         if self.limit_ms == 0 {
             return Err(PlanError::Limit);
         }
@@ -161,6 +177,25 @@ impl Plan {
             if !self.launches.contains_key(&role) {
                 return Err(missing("launch"));
             }
+        }
+        Ok(())
+    }
+
+    fn check_retry(&self) -> Result<(), PlanError> {
+        let Some(retry) = &self.retry else { return Ok(()) };
+        if self.continues.is_none() {
+            return Err(PlanError::Retry("there is no earlier run"));
+        }
+        let decided = |name: &ArmName| retry.decided.iter().any(|decided| decided.treatment == *name);
+        let names = self.treatments();
+        if names.iter().all(decided) {
+            return Err(PlanError::Retry("every treatment is decided"));
+        }
+        if retry.decided.iter().map(|of| &of.treatment).chain(retry.failures.keys()).any(|name| !names.contains(name)) {
+            return Err(PlanError::Retry("it names a treatment that there is not"));
+        }
+        if retry.adopts.keys().any(|trial| trial.run != self.run) {
+            return Err(PlanError::Retry("it names a trial of another run"));
         }
         Ok(())
     }

@@ -44,7 +44,12 @@ fn trial(name: &TrialName, event: TrialEvent) -> Answered {
 
 impl<S: Store, L: Lab, R: Records, C: Clock> Engine<S, L, R, C> {
     pub(crate) async fn perform(&self, held: &Held, open: &Open) -> Result<Answered, EngineError> {
-        if let What::Submit { trial: name, attempt, .. } = &open.what {
+        if let What::Submit { trial: name, role, attempt } = &open.what {
+            if let Some(job) = held.plan.retry.as_ref().and_then(|retry| retry.adopts.get(name)) {
+                // Nothing is started, however often this is done.
+                let answer = self.lab.adopt(&held.plan, name, role, job).await;
+                return Ok(trial(name, TrialEvent::Submitted(*attempt, answer)));
+            }
             if open.begun && self.habits.look_first {
                 // It may have happened. A job of that name is ours; where none is seen, the trial looks again for as
                 // long as the submission may still arrive.

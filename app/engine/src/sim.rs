@@ -24,5 +24,8 @@ pub use schedule::{Options, Report, schedule};
 /// A plan with one treatment.
 #[cfg(test)]
 pub(crate) fn plan_for_tests() -> domain::plan::Plan {
-    (0..100).filter_map(|seed| script::plan(seed).ok()).find(|plan| plan.treatments().len() == 1).unwrap()
+    (0..100)
+        .filter_map(|seed| script::plan(seed).ok())
+        .find(|plan| plan.treatments().len() == 1 && plan.retry.is_none())
+        .unwrap()
 }

@@ -181,6 +181,48 @@ fn a_run_from_start_to_seal() {
     assert_eq!(later, CancelAnswer::AlreadyOver);
 }
 
+/// The plan of a run that takes the jobs of an earlier one over, which ended long ago.
+fn retrying(lab: &Bench<'_>) -> Plan {
+    let mut plan = plan();
+    let place = |run: &domain::ids::RunId, place| TrialName { run: run.clone(), round: 1, replacement: 0, place };
+    let earlier = domain::ids::RunId::new(1_795_980_000, 5).unwrap();
+    let jobs = [1, 2].map(|at| format!("/bench/{}", place(&earlier, at)).parse::<JobId>().unwrap());
+    lab.jobs.lock().unwrap().extend(jobs.iter().map(|job| (job.clone(), 0, false)));
+    let adopts = [1, 2].map(|at| place(&plan.run, at)).into_iter().zip(jobs).collect();
+    plan.continues = Some(earlier);
+    plan.retry = Some(domain::retry::Retry { adopts, ..Default::default() });
+    plan
+}
+
+#[test]
+fn jobs_of_an_earlier_run_are_collected_and_nothing_is_launched() {
+    let (clock, paper) = (Hands(Mutex::new(60 * MINUTE)), Paper::default());
+    let lab = Bench::new(&clock);
+    let plan = retrying(&lab);
+    let engine = engine(&lab, &paper, &clock);
+    let (run, _) = to_end(&engine, &plan);
+    assert!(matches!(run.state, State::Done { .. }), "{:?}", run.state);
+    assert_eq!(lab.jobs.lock().unwrap().len(), 2);
+    assert_eq!(
+        paper.asked.lock().unwrap().join(", "),
+        "open, answer 1-1, counted 1-1, answer 1-2, counted 1-2, judge 1, judge 1, seal"
+    );
+}
+
+#[test]
+fn what_the_jobs_of_an_earlier_run_do_not_say_is_launched() {
+    let (clock, paper) = (Hands(Mutex::new(60 * MINUTE)), Paper::default());
+    // The first of them is gone.
+    let lab = Bench { forgets: true, ..Bench::new(&clock) };
+    let plan = retrying(&lab);
+    let engine = engine(&lab, &paper, &clock);
+    let (run, _) = to_end(&engine, &plan);
+    assert!(matches!(run.state, State::Done { .. }), "{:?}", run.state);
+    let launched: Vec<String> = lab.jobs.lock().unwrap()[2..].iter().map(|of| of.0.to_string()).collect();
+    assert_eq!(launched, [1, 2].map(|place| format!("/bench/zab-{}-r1.1-{place}", plan.run)));
+    assert!(run.discards.is_empty() && run.churned == 0, "{:?}", run.discards);
+}
+
 #[test]
 fn cancelling_stops_what_runs_and_then_ends() {
     let (clock, paper) = (Hands::default(), Paper::default());

@@ -160,6 +160,12 @@ impl Bundle {
         self.logs.get(&trial_folder(&fate.name, &fate.role)).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether another run of this folder retries `run`, which then need not have come to a verdict.
+    #[must_use]
+    pub fn is_retried(&self, run: &RunId) -> bool {
+        self.runs().any(|other| other.plan.retry.is_some() && other.plan.continues.as_ref() == Some(run))
+    }
+
     /// The runs that this one continues, and this one.
     pub fn runs(&self) -> impl Iterator<Item = &Self> {
         self.earlier.iter().chain([self])

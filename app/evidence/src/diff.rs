@@ -52,6 +52,9 @@ fn plan(bundle: &Bundle, _: &Composed) -> Facts {
     let mut value = serde_json::to_value(&bundle.plan).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         fields.retain(|name, _| !NOT_COMPARED.contains(&name.as_str()));
+        if let Some(Value::Object(retry)) = fields.get_mut("retry") {
+            retry.remove("adopts");
+        }
     }
     let mut facts = Facts::new();
     flatten("", &value, &mut facts);

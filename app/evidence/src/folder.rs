@@ -154,6 +154,19 @@ impl<S: Storage> Folder<S> {
     /// # Errors
     /// `from` is not a sealed folder with a verdict, or other content is there.
     pub fn continues<F: Storage + ?Sized>(&self, run: &RunId, from: &F) -> Result<u32, EvidenceError> {
+        self.takes(run, from, false)
+    }
+
+    /// Copies what a run needs of the sealed run that it retries, which need have no verdict: the whole of its answers, so
+    /// that its looks can be taken again. Of the runs before that, what is there. Returns the number of their rounds.
+    ///
+    /// # Errors
+    /// `from` is not a sealed folder, or other content is there.
+    pub fn retries<F: Storage + ?Sized>(&self, run: &RunId, from: &F) -> Result<u32, EvidenceError> {
+        self.takes(run, from, true)
+    }
+
+    fn takes<F: Storage + ?Sized>(&self, run: &RunId, from: &F, retried: bool) -> Result<u32, EvidenceError> {
         let _one = self.lock();
         let source = Dir::new(from, "");
         if source.read(SUMS)?.is_none() {
@@ -165,10 +178,15 @@ impl<S: Storage> Folder<S> {
         for earlier in bundle.runs() {
             let own = earlier.plan.run == bundle.plan.run;
             let id = &earlier.plan.run;
-            let Some(How::Judged { look, .. }) = earlier.ending.as_ref().map(|ending| &ending.how) else {
-                return Err(EvidenceError::NotEvidence(format!(
-                    "{id} ended without a verdict and cannot be continued"
-                )));
+            let whole = if own { retried } else { bundle.is_retried(id) };
+            let look = match earlier.ending.as_ref().map(|ending| &ending.how) {
+                _ if whole => crate::retry::look(earlier),
+                Some(How::Judged { look, .. }) => look.clone(),
+                _ => {
+                    return Err(EvidenceError::NotEvidence(format!(
+                        "{id} ended without a verdict and cannot be continued"
+                    )));
+                }
             };
             rounds += look.rounds.len();
             let source = if own { source.sub("") } else { source.sub(&format!("earlier/{id}")) };
@@ -180,6 +198,7 @@ impl<S: Storage> Folder<S> {
                 earlier.fates.iter().filter(judged).map(|fate| trial_folder(&fate.name, &fate.role) + "/").collect();
             for file in source.list()? {
                 let needed = [PLAN, TRIALS, LOOKS, ENDING].contains(&file.as_str())
+                    || (whole && file.starts_with("arms/"))
                     || folders.iter().any(|folder| file.starts_with(folder));
                 if needed {
                     once(&dir, &format!("earlier/{id}/{file}"), &source.need(&file)?, sealed)?;

@@ -48,7 +48,15 @@ pub fn gather(bundle: &Bundle, look: &Look) -> Result<Gathered, EvidenceError> {
     let all = all(bundle);
     for run in bundle.runs() {
         let own = run.plan.run == plan.run;
-        let look = if own { look } else { final_look(run)? };
+        let before;
+        let look = if own {
+            look
+        } else if bundle.is_retried(&run.plan.run) {
+            before = crate::retry::look(run);
+            &before
+        } else {
+            final_look(run)?
+        };
         earlier += if own { 0 } else { look.rounds.len() };
         let trials = Index::of(&all, &run.plan.run);
         trials.check(look)?;
@@ -92,6 +100,11 @@ fn check(plan: &Plan, look: &Look) -> Result<(), EvidenceError> {
         && index as usize >= plan.looks.len()
     {
         return fail(format!("look {index} of a plan with {}", plan.looks.len()));
+    }
+    if let (LookKind::Declared { index }, Some(retry)) = (look.kind, &plan.retry)
+        && index < retry.looked
+    {
+        return fail(format!("look {index} was taken by an earlier run"));
     }
     match look.decided.iter().find(|decided| !plan.treatments().contains(&decided.treatment)) {
         Some(decided) => fail(format!("{} is decided and no treatment of the plan", decided.treatment)),

@@ -2,8 +2,10 @@
 //!
 //! [`storage`] is a tree of files, on a disk or in memory; [`name`] says which names files may have, and [`scan`] keeps
 //! secrets out of them. [`folder`] writes a run's folder while the run goes on and seals it. Judging reads the folder
-//! and nothing else: [`bundle`] is what was read, [`trials`] are its answers as rows, [`spent`] what they used, [`gather`] makes a case of
-//! them and holds the conditions of both arms against each other, [`judge`] judges that, [`view`] fills in what readers see, and [`compose`] makes evidence.json and comment.md with the [`templates`]. [`mod@verify`] does the
+//! and nothing else: [`bundle`] is what was read, [`trials`] are its answers as rows, [`spent`] what they used, [`gather`]
+//! makes a case of them and holds the conditions of both arms against each other, [`retry`] says what of an unfinished run
+//! still counts, [`judge`] judges that, [`view`] fills in what readers see, and [`compose`] makes evidence.json and comment.md
+//! with the [`templates`]. [`mod@verify`] does the
 //! same again and compares, file by file against [`sums`]; [`mod@diff`] names in what two folders differ. Nothing here
 //! reads a clock.
 
@@ -18,6 +20,7 @@ pub mod jsonl;
 pub mod judge;
 pub mod name;
 mod reproduce;
+pub mod retry;
 pub mod scan;
 pub mod spent;
 pub mod storage;

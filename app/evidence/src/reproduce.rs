@@ -53,6 +53,11 @@ pub(crate) fn lines(plan: &Plan) -> Vec<String> {
     if !plan.origin.ran.is_empty() {
         return vec![compared(plan), "zephyr-ab evidence verify .".to_owned()];
     }
+    if let (Some(_), Some(run)) = (&plan.retry, &plan.continues) {
+        // Everything else is as it was there.
+        let retried = format!("zephyr-ab run {SUITE} --repo <repository> --out .. --retry <folder of {run}>");
+        return vec![retried, "zephyr-ab evidence verify .".to_owned()];
+    }
     let mut words = ["zephyr-ab", "run", SUITE].map(str::to_owned).to_vec();
     words.extend(plan.preset.iter().map(|preset| quoted(&format!("preset={preset}"))));
     words.extend(parameters(plan).iter().map(|(name, value)| quoted(&format!("{name}={}", value_of(value)))));

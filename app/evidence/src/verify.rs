@@ -287,6 +287,7 @@ fn again<S: Storage + ?Sized>(
         problem(&mut verified.problems, SUITE, format!("is not the suite that {PLAN} names"));
     }
     looks(&bundle, &mut verified.problems);
+    retried(&bundle, &mut verified.problems);
     let composed = match compose(&bundle, &inputs, templates) {
         Ok(composed) => composed,
         Err(error) => return unusable(&mut verified.problems, error),
@@ -322,11 +323,43 @@ fn again<S: Storage + ?Sized>(
 
 /// Every look again: each must have come to what is written.
 fn looks(bundle: &Bundle, problems: &mut Vec<Problem>) {
+    looks_of(bundle, LOOKS, problems);
+}
+
+fn looks_of(bundle: &Bundle, file: &str, problems: &mut Vec<Problem>) {
     for (index, known) in bundle.looks.iter().enumerate() {
         match judge::of(bundle, &known.look) {
             Ok(judgment) if line_of(&known.look, &judgment) == *known => {}
-            Ok(_) => problem(problems, LOOKS, format!("line {} is not what its rounds come to", index + 1)),
+            Ok(_) => problem(problems, file, format!("line {} is not what its rounds come to", index + 1)),
             Err(error) => unusable(problems, error),
+        }
+    }
+}
+
+/// What a run took over from the one that it retried, again from what that one left, and that one's looks: its whole
+/// folder is there.
+fn retried(bundle: &Bundle, problems: &mut Vec<Problem>) {
+    for run in bundle.runs() {
+        let Some(retry) = &run.plan.retry else { continue };
+        let own = run.plan.run == bundle.plan.run;
+        let file = if own { PLAN.to_owned() } else { format!("earlier/{}/{PLAN}", run.plan.run) };
+        let found = bundle.earlier.iter().position(|earlier| run.plan.continues.as_ref() == Some(&earlier.plan.run));
+        let Some(at) = found else {
+            problem(problems, &file, "retries a run that is not here");
+            continue;
+        };
+        let mut before = bundle.earlier[at].clone();
+        before.earlier = bundle.earlier[..at].to_vec();
+        looks_of(&before, &format!("earlier/{}/{LOOKS}", before.plan.run), problems);
+        let taken = crate::retry::of(&before, &run.plan.run, !retry.adopts.is_empty());
+        if taken.retry != *retry || taken.rounds != run.plan.earlier_rounds {
+            problem(problems, &file, format!("takes over something else than {} left", before.plan.run));
+        }
+        let (then, now) = (&before.plan, &run.plan);
+        // An episode whose looks were begun is gone on with.
+        let episode = then.episode == now.episode || (retry.looked == 0 && then.episode < now.episode);
+        if (&then.looks, &then.ledger) != (&now.looks, &now.ledger) || !episode {
+            problem(problems, &file, format!("does not go on with the looks of {}", then.run));
         }
     }
 }

@@ -205,6 +205,11 @@ impl Lab for IrisLab {
         }
     }
 
+    async fn adopt(&self, plan: &Plan, _: &TrialName, role: &Role, job: &JobId) -> Submitted {
+        self.bears(job, launch_of(plan, role).map_or(0.0, |launch| launch.rules.max_lost));
+        Submitted::AlreadyThere(job.clone())
+    }
+
     async fn find(&self, plan: &Plan, trial: &TrialName) -> Result<Option<JobId>, Unreachable> {
         let name = self.name(trial);
         let job = marin::JobId::new(&name).map_err(unreachable)?;

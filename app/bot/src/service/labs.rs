@@ -123,6 +123,21 @@ impl<D: Desk + Clone> Lab for Labs<D> {
         }
     }
 
+    async fn adopt(&self, plan: &Plan, trial: &TrialName, role: &Role, job: &JobId) -> Submitted {
+        let place = match self.of_plan(plan).await {
+            Ok(place) => place,
+            Err(why) => return Submitted::NoAnswer(why.0),
+        };
+        // It is asked for by its own name from now on, which is that of a trial of the earlier run.
+        if let Ok(earlier) = job.root_name().parse::<TrialName>() {
+            self.known().runs.entry(earlier.run).or_insert_with(|| place.clone());
+        }
+        match place {
+            Place::Here(lab) => lab.adopt(plan, trial, role, job).await,
+            Place::Cluster(lab) => lab.adopt(plan, trial, role, job).await,
+        }
+    }
+
     async fn find(&self, plan: &Plan, trial: &TrialName) -> Result<Option<JobId>, Unreachable> {
         match self.of_plan(plan).await? {
             Place::Here(lab) => match lab.find(plan, trial).await? {

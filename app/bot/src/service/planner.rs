@@ -10,13 +10,15 @@ use domain::ports::{Clock as _, Desk, Forge, Manners, NoPlan, Planner, Records a
 use domain::pull::{Asked, Compared, FromPull};
 use domain::view::{Answer, Ending};
 use engine::service::preview::{self, Preview};
+use domain::request::Options;
+use domain::retry::Retry;
 use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
 use suite::{Backend, Suite};
 
 use super::budget;
 use super::shared::Shared;
-use crate::command::run::{Commits, Known, Pinned, Prepared, prepare, prepare_more};
+use crate::command::run::{Commits, Known, Pinned, Prepared, bring, prepare, prepare_more, prepare_retry};
 use crate::failure::Failure;
 use crate::world::World;
 
@@ -148,15 +150,25 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
         let (suite, mut prepared) = self.prepared(asked).await?;
         let plan = &mut prepared.plan;
-        if plan.continues.is_none() {
-            // Whoever asks again for the same trees under the same workload looks again: it is counted.
-            let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
-            plan.episode = looked + 1;
-        }
+        let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
+        plan.episode = episode(plan.episode, plan.continues.is_some(), plan.retry.as_ref(), looked);
         budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)
+    }
+}
+
+/// The episode of a plan that was made for episode `planned`, where `looked` is the last one of its ledger in which somebody
+/// looked. Whoever asks again for the same trees under the same workload looks again: it is counted.
+fn episode(planned: u64, continues: bool, retry: Option<&Retry>, looked: u64) -> u64 {
+    match retry {
+        // The looks of its episode were begun, and belong to the runs that it goes on from.
+        Some(retry) if retry.looked > 0 => planned,
+        // Nobody has looked there, unless another run did meanwhile.
+        Some(_) => planned.max(looked + 1),
+        None if continues => planned,
+        None => looked + 1,
     }
 }
 
@@ -202,6 +214,7 @@ fn fetch(
         head: asked.head.clone(),
         base,
         continues: asked.continues.as_ref().map(|run| shared.evidence().join(run.as_str())),
+        retries: asked.retries.as_ref().map(|run| shared.evidence().join(run.as_str())),
     }))
 }
 
@@ -223,9 +236,11 @@ fn make(
     };
     let calibration = shared.config.calibrations.get(&asked.suite);
     let known = Known { calibration: calibration.map(PathBuf::as_path), config: shared.file.as_deref() };
-    match &pinned.continues {
-        Some(folder) => prepare_more(suite, &options, &commits, folder, known.config, world),
-        None => prepare(suite, &options, &commits, &known, world),
+    match (&pinned.retries, &pinned.continues) {
+        // Its request is the one that was made then.
+        (Some(folder), _) => prepare_retry(suite, &Options::default(), &commits, folder, known.config, world),
+        (None, Some(folder)) => prepare_more(suite, &options, &commits, folder, known.config, world),
+        (None, None) => prepare(suite, &options, &commits, &known, world),
     }
 }
 
@@ -245,8 +260,28 @@ fn write(folder: &Folder<DiskStorage>, prepared: &Prepared) -> Result<(), Failur
     if let Some(bytes) = &prepared.calibration {
         folder.calibration(run, bytes).map_err(anyhow::Error::from)?;
     }
-    if let Some(earlier) = &prepared.continues {
-        folder.continues(run, &DiskStorage::new(earlier)).map_err(anyhow::Error::from)?;
+    Ok(bring(prepared, folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_taken_once_and_none_for_free() {
+        let retry = |looked| Retry { looked, ..Retry::default() };
+        for (planned, continues, retry, looked, expected) in [
+            (1, false, None, 0, 1),
+            (1, false, None, 2, 3),
+            (2, true, None, 1, 2),
+            (1, true, Some(retry(0)), 0, 1),
+            // Another run has looked in that episode meanwhile.
+            (1, true, Some(retry(0)), 1, 2),
+            (3, true, Some(retry(0)), 2, 3),
+            (1, true, Some(retry(2)), 1, 1),
+            (1, true, Some(retry(2)), 4, 1),
+        ] {
+            assert_eq!(episode(planned, continues, retry.as_ref(), looked), expected, "{planned} {retry:?} {looked}");
+        }
     }
-    Ok(())
 }

@@ -114,6 +114,11 @@ impl Run {
         if !complete && !nobody {
             return self.replace_round(extra, now, effects);
         }
+        self.go_on(extra, now, effects);
+    }
+
+    /// What comes after the rounds that count: the next one, repeats of what failed, or the look that is due.
+    pub(super) fn go_on(&mut self, extra: bool, now: Ms, effects: &mut Vec<Effect>) {
         let done = self.rounds_done();
         let Some(frame) = self.frame.as_ref() else { return };
         let next = frame.looks.get(self.looked as usize).copied();

@@ -113,7 +113,7 @@ impl Run {
             (Fate::Failed(_), Role::Control) => self.control_failed(name),
             (Fate::Failed(_), Role::Treatment(treatment)) => self.treatment_failed(&treatment, name),
             (Fate::Discarded(discard), role) => {
-                if let Some(stop) = self.discarded(discard, &role) {
+                if let Some(stop) = self.discarded(&name, discard, &role) {
                     return self.stop(stop, now, effects);
                 }
             }
@@ -148,10 +148,16 @@ impl Run {
         }
     }
 
-    fn discarded(&mut self, discard: &Discard, role: &Role) -> Option<Stop> {
+    fn discarded(&mut self, name: &TrialName, discard: &Discard, role: &Role) -> Option<Stop> {
+        let adopted = self.frame.iter().flat_map(|frame| &frame.retry).any(|retry| retry.adopts.contains_key(name));
         match discard {
             // It was told to, by what is to happen then.
             Discard::Stopped => return None,
+            // Nobody expected more than that it may have ended well. A job that was stopped with its run says nothing.
+            _ if adopted && !matches!(discard, Discard::SourceUnavailable(_) | Discard::Incomplete(_)) => {
+                self.then(Then::Replace);
+                return None;
+            }
             Discard::Refused(why) => return Some(Stop::Failed { text: why.clone() }),
             Discard::TimeLimit => return Some(Stop::Blocked { reason: Reason::TimeLimit }),
             Discard::SourceUnavailable(_) => return Some(Stop::Blocked { reason: Reason::SourceUnavailable }),
@@ -162,6 +168,11 @@ impl Run {
         let lost = |role: &Role| self.discards.get(role).copied().unwrap_or(0);
         if *role != Role::Control && churn::one_sided(lost(&Role::Control), lost(role)) {
             return Some(Stop::Blocked { reason: Reason::ChurnOneSided });
+        }
+        if adopted {
+            // The earlier run has counted that round as spoiled.
+            self.then(Then::Replace);
+            return None;
         }
         match self.then_of() {
             Some(Then::Replace | Then::Judge) => None,

@@ -267,7 +267,7 @@ impl Run {
     fn react(&mut self, event: &Event, now: Ms, effects: &mut Vec<Effect>) {
         match (&self.state, event) {
             // Confirmed, it waits for its turn again: what waits for a person takes nobody's place.
-            (State::Queued, Event::SlotGranted) if self.frame.is_some() => self.next_round(now, effects),
+            (State::Queued, Event::SlotGranted) if self.frame.is_some() => self.go_on(false, now, effects),
             (State::Queued, Event::SlotGranted) => {
                 self.state = State::Planning;
                 effects.push(Effect { due: now, what: What::Resolve { plan: 1 } });
@@ -324,12 +324,19 @@ impl Run {
         self.round = frame.earlier_rounds;
         // Rounds that count have a control trial that ended well.
         self.control_ok = frame.earlier_rounds > 0;
+        if let Some(retry) = &frame.retry {
+            self.looked = retry.looked;
+            self.decided.clone_from(&retry.decided);
+            self.failures.clone_from(&retry.failures);
+            self.discards.clone_from(&retry.discards);
+            self.clean = retry.failures.keys().map(|name| (name.clone(), 0)).collect();
+        }
         effects.push(Effect { due: now, what: What::Open });
         if frame.confirm.is_some() {
             let until = now.plus(timing::CONFIRM_FOR);
             self.state = State::AwaitingConfirmation { plan: frame.plan.clone(), until };
         } else {
-            self.next_round(now, effects);
+            self.go_on(false, now, effects);
         }
     }
 

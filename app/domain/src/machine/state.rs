@@ -6,6 +6,7 @@ use super::timing::Late;
 use crate::ids::{ArmName, Digest};
 use crate::plan::Plan;
 use crate::ports::{Alive, Ending, Judged, Look};
+use crate::retry::Retry;
 use crate::rounds::RoundMode;
 use crate::time::Ms;
 use crate::view::Ending as Over;
@@ -32,6 +33,9 @@ pub struct Frame {
     pub episode: u64,
     /// Rounds of earlier runs that count.
     pub earlier_rounds: u32,
+    /// What is taken over from an earlier run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
     /// What a person must agree to first.
     pub confirm: Option<String>,
     /// How measurements are waited for.
@@ -56,6 +60,7 @@ impl Frame {
             ledger: plan.ledger.clone(),
             episode: plan.episode,
             earlier_rounds: plan.earlier_rounds,
+            retry: plan.retry.clone(),
             confirm: plan.confirm.clone(),
             late: plan.late.unwrap_or_default(),
             each_ms: plan.each_ms,

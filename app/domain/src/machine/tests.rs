@@ -1,6 +1,7 @@
 //! The tables of the machines, row by row.
 
 mod corners;
+mod retry;
 mod run;
 mod trial;
 
@@ -33,6 +34,7 @@ fn frame(mode: RoundMode, treatments: &[&str], looks: &[u64]) -> Frame {
         episode: 1,
         earlier_rounds: 0,
         each_ms: None,
+        retry: None,
         confirm: None,
     }
 }

@@ -105,6 +105,20 @@ pub trait Lab: Send + Sync {
     /// Starts the job of a trial. Its name is [`TrialName`] as text; a second job of that name must never run.
     fn submit(&self, plan: &Plan, trial: &TrialName, role: &Role) -> impl Future<Output = Submitted> + Send;
 
+    /// A job of an earlier run becomes that of a trial: nothing is started. It is followed and collected from now on, and
+    /// stopped where it still runs and the trial is stopped.
+    fn adopt(
+        &self,
+        plan: &Plan,
+        trial: &TrialName,
+        role: &Role,
+        job: &JobId,
+    ) -> impl Future<Output = Submitted> + Send {
+        let _ = (plan, trial, role);
+        let job = job.clone();
+        async move { Submitted::AlreadyThere(job) }
+    }
+
     /// The job of a trial in whatever state, if there is one.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use domain::machine::{Run, State, TrialState};
 use domain::ports::{Discard, End, Fate, How};
 use std::collections::BTreeSet;
 
-use super::lab::records_of;
+use super::lab::{job_name, records_of};
 use super::world::World;
 use crate::drive::is_finished;
 use crate::memory::MemoryStore;
@@ -64,10 +64,11 @@ fn kept(world: &mut World, run: &Run) {
     for trial in &run.trials {
         let TrialState::Over { fate } = &trial.state else { continue };
         let key = (trial.name.clone(), "records.json".to_owned());
-        if *fate == Fate::Counted && world.folder.answers.get(&key) != Some(&records_of(&trial.name)) {
+        let of = job_name(&trial.name, trial.job.as_ref());
+        if *fate == Fate::Counted && world.folder.answers.get(&key) != Some(&records_of(&of)) {
             world.violated(format!("{} counts without its answers", trial.name));
         }
-        let Some(job) = world.jobs.get(&trial.name) else { continue };
+        let Some(job) = world.jobs.get(of.as_ref()) else { continue };
         let well = matches!(job.end, End::Succeeded) && !job.course.missing;
         let bad = *fate == Fate::Counted && !matches!(job.end, End::Succeeded);
         let lost =
@@ -86,7 +87,8 @@ fn settled(world: &mut World, run: &Run) {
     let alive = run.alive();
     let now = world.now;
     for trial in &run.trials {
-        let live = world.jobs.get(&trial.name).is_some_and(|job| job.is_live(now))
+        let of = job_name(&trial.name, trial.job.as_ref());
+        let live = world.jobs.get(of.as_ref()).is_some_and(|job| job.is_live(now))
             || world.arrivals.iter().any(|(_, name, _)| *name == trial.name);
         if !trial.is_over() {
             world.violated(format!("the run ended while {} was not settled", trial.name));

@@ -29,6 +29,11 @@ fn silent(world: &World) -> Result<(), Unreachable> {
     if world.now < world.lab_silent { Err(Unreachable("connection refused".to_owned())) } else { Ok(()) }
 }
 
+/// The name of the job of a trial: that of the trial, but for one that was taken over.
+pub(super) fn job_name<'a>(trial: &'a TrialName, job: Option<&JobId>) -> std::borrow::Cow<'a, TrialName> {
+    job.and_then(name_of).map_or(std::borrow::Cow::Borrowed(trial), std::borrow::Cow::Owned)
+}
+
 fn name_of(job: &JobId) -> Option<TrialName> {
     job.root_name().parse().ok()
 }
@@ -78,6 +83,9 @@ impl Lab for SimLab {
         self.world.point("before a submission").await;
         let answer = {
             let mut world = self.world.lock();
+            if plan.retry.as_ref().is_some_and(|retry| retry.adopts.contains_key(trial)) {
+                world.violated(format!("{trial} was to take a job over and was submitted"));
+            }
             self.check_written(&mut world, plan, &format!("submit:{trial}"));
             let way = Self::way(&mut world);
             let lost = || Submitted::NoAnswer("timeout".to_owned());
@@ -102,6 +110,13 @@ impl Lab for SimLab {
         self.world.lock().log(&format!("submit {trial}: {answer:?}"));
         self.world.point("after a submission").await;
         answer
+    }
+
+    async fn adopt(&self, _: &Plan, trial: &TrialName, _: &Role, job: &JobId) -> Submitted {
+        self.world.point("before a job is taken over").await;
+        self.world.lock().log(&format!("{trial} takes {job} over"));
+        self.world.point("after a job was taken over").await;
+        Submitted::AlreadyThere(job.clone())
     }
 
     async fn find(&self, _plan: &Plan, trial: &TrialName) -> Result<Option<JobId>, Unreachable> {
@@ -136,7 +151,7 @@ impl Lab for SimLab {
         })
     }
 
-    async fn collect(&self, _plan: &Plan, trial: &TrialName, _job: &JobId, _probe: u32) -> Collected {
+    async fn collect(&self, _plan: &Plan, trial: &TrialName, job: &JobId, _probe: u32) -> Collected {
         let mut world = self.world.lock();
         let (now, lost, at_once) = (world.now, world.faults.lost, world.at_once);
         let grows = !at_once && !world.jumpy;
@@ -144,7 +159,8 @@ impl Lab for SimLab {
             return Collected::Unavailable("503".to_owned());
         }
         let answer = |bytes: Vec<u8>| vec![Answer { name: "records.json".to_owned(), bytes }];
-        let Some(job) = world.jobs.get(trial) else {
+        let name = name_of(job).unwrap_or_else(|| trial.clone());
+        let Some(job) = world.jobs.get(&name) else {
             // The source is another service than the backend, but here it knows no more than it.
             return Collected::Unavailable("404".to_owned());
         };
@@ -159,7 +175,7 @@ impl Lab for SimLab {
         } else if now < there.plus(GROWS) && grows {
             Collected::Complete(answer(b"records that still grow".to_vec()))
         } else {
-            Collected::Complete(answer(records_of(trial)))
+            Collected::Complete(answer(records_of(&name)))
         }
     }
 

@@ -10,7 +10,7 @@ use domain::ports::{Answer, Decided, Ending, Fate, Judged, Look, LookKind, Recor
 use domain::rounds::TrialName;
 use domain::view::Reason;
 
-use super::lab::records_of;
+use super::lab::{job_name, records_of};
 use super::world::{Shared, World};
 
 #[derive(Clone, Debug)]
@@ -108,7 +108,8 @@ impl SimRecords {
             for fate in trials {
                 let key = (fate.name.clone(), "records.json".to_owned());
                 let content = world.folder.answers.get(&key);
-                if fate.fate != Fate::Counted || content != Some(&records_of(&fate.name)) {
+                if fate.fate != Fate::Counted || content != Some(&records_of(&job_name(&fate.name, fate.job.as_ref())))
+                {
                     world.violated(format!("{} is judged although it is not whole", fate.name));
                 }
                 all.insert(fate.name);

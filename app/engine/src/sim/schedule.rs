@@ -72,7 +72,13 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn new(world: World, plan: Plan, habits: Habits) -> Self {
+    pub(super) fn new(mut world: World, plan: Plan, habits: Habits) -> Self {
+        let roles = plan.roles();
+        for (role, job) in roles.iter().zip(plan.retry.iter().flat_map(|retry| retry.adopts.values())) {
+            if let Ok(name) = job.root_name().parse() {
+                world.inherit(&name, role);
+            }
+        }
         let (world, store) = (Shared::new(world), MemoryStore::new());
         let engine = engine(&world, &store, habits, 0);
         Self { world, store, plan, habits, engine, engines: 0, before: None, cancelled: false }

@@ -5,6 +5,7 @@ use domain::comparability::Context;
 use domain::ids::{CommitSha, Digest, IdError, RunId};
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Cause, End};
+use domain::retry::Retry;
 use domain::rounds::{RoundMode, TrialName};
 use domain::time::{MINUTE, SECOND};
 use domain::view::Reason;
@@ -164,10 +165,21 @@ pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
         return Err(IdError::Form { what: "arms", allowed: "one or two treatments" });
     };
     let roles = ["control", "head", "wide"].into_iter().take(count + 1).map(str::to_owned);
+    let run = RunId::new(1_795_984_130, 7)?;
     let looks = chance.pick([[1, 2, 3].as_slice(), &[2, 4], &[3], &[1, 2]]).to_vec();
+    // A quarter of all seeds retry a run that was broken off in its first round.
+    let retries = about(seed, "retry").happens(250);
+    let earlier = RunId::new(1_795_980_000, 5)?;
+    let place = |at: usize, run: &RunId| {
+        let place = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        TrialName { run: run.clone(), round: 1, replacement: 0, place }
+    };
+    let names: Vec<(TrialName, TrialName)> = (0..=count).map(|at| (place(at, &run), place(at, &earlier))).collect();
+    let adopts = names.into_iter().map(|(own, other)| Ok((own, format!("/sim/{other}").parse()?)));
+    let adopts = adopts.collect::<Result<Vec<_>, IdError>>()?.into_iter();
     Ok(Plan {
         schema: PLAN_SCHEMA,
-        run: RunId::new(1_795_984_130, 7)?,
+        run: run.clone(),
         suite: suite.clone(),
         title: "Simulated".to_owned(),
         suite_digest: Digest::of(b"suite"),
@@ -186,9 +198,10 @@ pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
         calibrated: None,
         ledger: Digest::of(b"ledger"),
         episode: 1,
-        continues: None,
+        continues: if retries { Some(earlier) } else { None },
         earlier_rounds: 0,
         each_ms: None,
+        retry: retries.then(|| Retry { adopts: adopts.collect(), ..Retry::default() }),
         confirm: chance.happens(150).then(|| "it costs something".to_owned()),
         late: None,
         notes: Vec::new(),

@@ -51,6 +51,31 @@ fn a_crash_at_any_point_changes_nothing() {
 }
 
 #[test]
+fn a_crash_while_jobs_are_taken_over_changes_nothing() {
+    let retries = |seed: &u64| super::script::plan(*seed).unwrap().retry.is_some();
+    let seed = (1..100).find(retries).unwrap();
+    let crashes = every_crash(seed, false);
+    assert!(crashes.end.starts_with("done "), "{}", crashes.end);
+    assert_eq!(crashes.violations, []);
+    let report = schedule(seed, Options { calm: true, ..Options::default() });
+    let lines = |what: &str| report.trace.iter().filter(|line| line.contains(what)).count();
+    assert!(lines("takes /sim/") >= 2, "{:?}", report.trace);
+    assert_eq!((lines("submit zab-20261129T202850Z-00000007-r1.0"), report.violations.len()), (0, 0));
+}
+
+#[test]
+fn jobs_that_are_taken_over_and_say_nothing_are_launched_again() {
+    let retries = |seed: &u64| super::script::plan(*seed).unwrap().retry.is_some();
+    let reports: Vec<_> = (0..600).filter(retries).map(|seed| schedule(seed, Options::default())).collect();
+    let any = |what: &str| reports.iter().filter(|of| of.trace.iter().any(|line| line.contains(what))).count();
+    let broken: Vec<_> =
+        reports.iter().filter(|of| !of.violations.is_empty()).map(|of| (of.seed, &of.violations)).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    println!("{} schedules, {} launch the round anew", reports.len(), any("-r1.1-1: Accepted"));
+    assert!(any("-r1.1-1: Accepted") > 10 && any(" takes /sim/") > 100);
+}
+
+#[test]
 fn any_number_of_crashes_changes_nothing() {
     let crashing = Options { only_crashes: true, ..Options::default() };
     let calm = Options { calm: true, ..Options::default() };

@@ -7,7 +7,7 @@ use domain::arms::Role;
 use domain::plan::Plan;
 use domain::ports::{Cause, Clock, End, Ending, Sealed, TrialFate};
 use domain::rounds::TrialName;
-use domain::time::{Ms, SECOND};
+use domain::time::{MINUTE, Ms, SECOND};
 
 use super::chance::Chance;
 use super::script::{Course, Script};
@@ -152,6 +152,15 @@ impl World {
             self.violated(format!("{name} was launched twice"));
         }
         true
+    }
+
+    /// A job of an earlier run: over by now, or nearly so.
+    pub(super) fn inherit(&mut self, name: &TrialName, role: &Role) {
+        let course = self.script.course(name, role);
+        let ends = self.now.plus(course.running.saturating_sub(2 * MINUTE));
+        let begins = Ms(ends.0.saturating_sub(course.running));
+        let job = Job { begins, ends, end: course.end.clone(), course, terminated: false };
+        self.jobs.insert(name.clone(), job);
     }
 
     pub(super) fn terminate(&mut self, name: &TrialName) {

@@ -11,6 +11,7 @@ mod disk;
 mod flips;
 mod live;
 mod random;
+mod retried;
 mod secrets;
 mod several;
 mod support;

@@ -80,6 +80,7 @@ pub(crate) fn plan(treatments: &[&str], looks: &[u64]) -> Plan {
         continues: None,
         earlier_rounds: 0,
         each_ms: None,
+        retry: None,
         confirm: None,
         late: None,
         notes: vec!["each invocation is a ledger of its own".to_owned()],

@@ -50,6 +50,7 @@ pub(super) fn plan(commit: &CommitSha, launch: &Launch) -> Plan {
         continues: None,
         earlier_rounds: 0,
         each_ms: None,
+        retry: None,
         confirm: None,
         late: None,
         notes: Vec::new(),

@@ -113,6 +113,7 @@ pub(super) fn prepare(
         continues: None,
         earlier_rounds: 0,
         each_ms: None,
+        retry: None,
         confirm: None,
         late: crate::command::run::late(suite),
         notes,

@@ -19,6 +19,7 @@ use super::SUPERVISE;
 use super::place::{RunsOn, runtime};
 use super::plan::Prepared;
 use super::progress::Teller;
+use super::retry::bring;
 use crate::cli::World;
 use crate::failure::Failure;
 
@@ -76,9 +77,7 @@ pub(in crate::command) fn with<L: Lab>(
     if let Some(bytes) = &prepared.calibration {
         folder.calibration(&run, bytes).map_err(anyhow::Error::from)?;
     }
-    if let Some(earlier) = &prepared.continues {
-        folder.continues(&run, &DiskStorage::new(earlier)).map_err(anyhow::Error::from)?;
-    }
+    bring(prepared, folder)?;
     let engine = Engine::new(MemoryStore::default(), lab, folder, clock, engine::Settings::default());
     let over = runtime.block_on(async {
         engine.start(&prepared.plan).await.map_err(anyhow::Error::from)?;

@@ -2,12 +2,14 @@
 
 mod answer;
 mod cost;
+mod earlier;
 mod follow;
 mod launches;
 mod noise;
 mod place;
 mod plan;
 mod progress;
+mod retry;
 
 use std::path::PathBuf;
 
@@ -19,12 +21,14 @@ use suite::SuiteRef;
 pub use answer::{FailOn, Format, Told};
 pub(super) use answer::{exit, print, told};
 pub(crate) use cost::{agreement, by_suite};
+pub use earlier::continues as prepare_more;
 pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
 pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
-pub use plan::{Commits, Known, Pinned, Prepared, continues as prepare_more, prepare};
+pub use plan::{Commits, Known, Pinned, Prepared, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
+pub use retry::{bring, retry as prepare_retry};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
@@ -37,7 +41,8 @@ const EXAMPLES: &str = "Examples:
   zephyr-ab run bench.toml preset=quick rounds=6 --base main --head my-branch
   zephyr-ab run zephyr preset=light --base main --head my-branch --config zephyr-ab.toml
   zephyr-ab run bench.toml treatment=batched@head,batch=64 --fail-on regression
-  zephyr-ab run bench.toml rounds=+2 --continue zephyr-ab-evidence/20261129T202850Z-8d10c1b5";
+  zephyr-ab run bench.toml rounds=+2 --continue zephyr-ab-evidence/20261129T202850Z-8d10c1b5
+  zephyr-ab run bench.toml --retry zephyr-ab-evidence/20261129T202850Z-8d10c1b5";
 
 /// What may be asked for, from the one table of keys.
 fn keys() -> String {
@@ -88,6 +93,10 @@ pub struct Args {
     /// Add rounds to the comparison in this folder of evidence, whose commits are compared again.
     #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["base", "head", "calibration"])]
     continues: Option<PathBuf>,
+    /// Measure what is missing of the comparison in this folder of evidence, which was cancelled, failed, or came to no
+    /// verdict because of the infrastructure.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["base", "head", "calibration", "continues"])]
+    retry: Option<PathBuf>,
     /// The configuration, which says how clusters are reached [default: zephyr-ab.toml, where there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -117,9 +126,10 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         pinned: None,
     };
     let known = Known { calibration: args.calibration.as_deref(), config: args.config.as_deref() };
-    let prepared = match &args.continues {
-        None => prepare(&suite, &options, &commits, &known, world)?,
-        Some(folder) => plan::continues(&suite, &options, &commits, folder, known.config, world)?,
+    let prepared = match (&args.continues, &args.retry) {
+        (Some(folder), _) => prepare_more(&suite, &options, &commits, folder, known.config, world)?,
+        (None, Some(folder)) => prepare_retry(&suite, &options, &commits, folder, known.config, world)?,
+        (None, None) => prepare(&suite, &options, &commits, &known, world)?,
     };
     agree(&prepared, args.yes, world)?;
     announce(&prepared, world)?;

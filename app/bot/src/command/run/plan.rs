@@ -10,10 +10,9 @@ use domain::comparability::Context;
 use domain::ids::{CommitSha, Digest, RunId};
 use domain::machine::timing::Late;
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
-use domain::ports::{Clock, How};
+use domain::ports::Clock;
 use domain::pull::FromPull;
 use domain::request::{Options, Rounds};
-use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::bundle::Bundler;
 use lab::git::tree::FileAt;
 use lab::git::{GitError, Mirror, Source, TreePath};
@@ -57,6 +56,8 @@ pub struct Pinned {
     pub base: CommitSha,
     /// The finished folder of the run that is continued.
     pub continues: Option<std::path::PathBuf>,
+    /// The finished folder of the run that is retried.
+    pub retries: Option<std::path::PathBuf>,
 }
 
 /// Files that a plan is made with.
@@ -79,7 +80,7 @@ pub struct Prepared {
     pub beside: Vec<(String, String)>,
     /// The calibration file that the plan was made with.
     pub calibration: Option<Vec<u8>>,
-    /// The finished folder that this run continues.
+    /// The finished folder that this run continues or retries.
     pub continues: Option<std::path::PathBuf>,
     /// Why a person must agree to it whatever it costs.
     pub unusual: Option<String>,
@@ -190,6 +191,7 @@ pub fn prepare(
         continues: None,
         earlier_rounds: 0,
         each_ms: resolved.expect.wall.map(|wall| wall.0),
+        retry: None,
         confirm: None,
         late: late(suite),
         notes,
@@ -216,105 +218,8 @@ pub fn prepare(
     })
 }
 
-/// Plans more rounds of a comparison that is over: the same commits, steps and workload, one episode later.
-///
-/// # Errors
-/// [`Failure::Usage`] where the folder is no finished comparison, or the suite has changed since.
-pub fn continues(
-    suite: &Suite,
-    options: &Options,
-    commits: &Commits<'_>,
-    folder: &Path,
-    config: Option<&Path>,
-    world: &World<'_>,
-) -> Result<Prepared, Failure> {
-    let more = match options.rounds {
-        Some(Rounds::More(more)) => more,
-        // Two rounds are the least in whose order a drift cancels.
-        None => 2,
-        Some(Rounds::Exactly(_)) => return Err(usage("--continue adds rounds: rounds=+n")),
-    };
-    if (Options { rounds: None, ..options.clone() }) != Options::default() {
-        return Err(usage("--continue repeats the request of the earlier run: only rounds=+n may be given"));
-    }
-    let place = |error: evidence::EvidenceError| Failure::Usage(format!("{}: {error}", folder.display()));
-    let storage = DiskStorage::new(folder);
-    let templates = Templates::built_in().map_err(anyhow::Error::from)?;
-    // What is taken over is sealed anew: only what is as it was may be.
-    if let Some(problem) = verify(&storage, &templates).map_err(place)?.problems.first() {
-        let problem = problem.to_string().replace(char::is_control, "?");
-        return Err(usage(format!("{}: it does not verify: {problem}", folder.display())));
-    }
-    let bundle = Bundle::read(&storage, "").map_err(place)?;
-    let judged = |bundle: &Bundle| match bundle.ending.as_ref().map(|ending| &ending.how) {
-        Some(How::Judged { look, .. }) => Some(look.rounds.len()),
-        _ => None,
-    };
-    let rounds: Option<usize> = bundle.runs().map(judged).sum();
-    let Some(rounds) = rounds.and_then(|rounds| u32::try_from(rounds).ok()) else {
-        return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
-    };
-    let before = bundle.plan;
-    if let Some(other) = continuation(folder, &before.run, commits.pinned) {
-        let folder = folder.display();
-        return Err(usage(format!(
-            "{folder}: {other} continues it already; continue that one: each look is counted once"
-        )));
-    }
-    if before.suite_digest != suite.digest {
-        return Err(usage(format!("{}: the suite has changed since that run", folder.display())));
-    }
-    let (mirror, holds) = mirror(commits, world)?;
-    for commit in before.roles().iter().filter_map(|role| before.arms.commit(role)) {
-        mirror.resolve(commit.as_str()).map_err(usage)?;
-    }
-    let run = match commits.pinned {
-        Some(pinned) => pinned.run.clone(),
-        None => RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?,
-    };
-    let plan = Plan {
-        run,
-        looks: vec![u64::from(rounds) + u64::from(more)],
-        episode: before.episode + 1,
-        continues: Some(before.run.clone()),
-        earlier_rounds: rounds,
-        ..before
-    };
-    let suite_text = suite.text.clone();
-    let confirm = agreement(suite, &plan, None, by_suite(suite, plan.preset.as_deref()).as_ref());
-    Ok(Prepared {
-        plan,
-        suite_text,
-        beside: beside(suite),
-        calibration: None,
-        continues: Some(folder.to_owned()),
-        unusual: None,
-        confirm,
-        hints: Vec::new(),
-        each_ms: None,
-        runs_on: RunsOn::of(suite, config, world)?,
-        bundler: Arc::new(Bundler::new(mirror.clone())),
-        mirror,
-        _holds: holds,
-    })
-}
-
-/// The run beside `folder` that continues `run`, if there is one: going on from the same rounds twice would give two
-/// chances where one is accounted for.
-///
-/// On a pull request one run goes on at a time: what is not sealed is what an attempt to plan has left.
-fn continuation(folder: &Path, run: &RunId, pinned: Option<&Pinned>) -> Option<String> {
-    let siblings = std::fs::read_dir(folder.canonicalize().ok()?.parent()?).ok()?;
-    let sealed = |name: &std::ffi::OsStr| name.to_string_lossy().parse::<RunId>().is_ok();
-    siblings.flatten().filter(|sibling| pinned.is_none() || sealed(&sibling.file_name())).find_map(|sibling| {
-        let plan = std::fs::read(sibling.path().join("plan.json")).ok()?;
-        let plan: Plan = serde_json::from_slice(&plan).ok()?;
-        (plan.continues.as_ref() == Some(run)).then(|| sibling.file_name().to_string_lossy().into_owned())
-    })
-}
-
 /// A mirror of the repository: the one that is kept, or one in a temporary folder.
-fn mirror(commits: &Commits<'_>, world: &World<'_>) -> Result<(Mirror, Option<Scratch>), Failure> {
+pub(super) fn mirror(commits: &Commits<'_>, world: &World<'_>) -> Result<(Mirror, Option<Scratch>), Failure> {
     if let Some(pinned) = commits.pinned {
         return Ok((pinned.mirror.clone(), None));
     }
