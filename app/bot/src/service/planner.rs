@@ -142,6 +142,7 @@ fn fetch(
         run: asked.run.clone(),
         head: asked.head.clone(),
         base,
+        asked_base: Some(asked.base.clone()),
         continues: asked.continues.as_ref().map(|run| shared.evidence().join(run.as_str())),
     }))
 }

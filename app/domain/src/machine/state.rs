@@ -34,6 +34,9 @@ pub struct Frame {
     pub earlier_rounds: u32,
     /// What a person must agree to first.
     pub confirm: Option<String>,
+    /// Whether only what cannot alter a measurement differs, so that skipping is proposed.
+    #[serde(default)]
+    pub skip: bool,
     /// How measurements are waited for.
     #[serde(default)]
     pub late: Late,
@@ -54,6 +57,7 @@ impl Frame {
             episode: plan.episode,
             earlier_rounds: plan.earlier_rounds,
             confirm: plan.confirm.clone(),
+            skip: plan.skip.is_some(),
             late: plan.late.unwrap_or_default(),
         }
     }

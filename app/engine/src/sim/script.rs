@@ -113,6 +113,8 @@ impl Script {
             pending: if wild && chance.happens(15) { 10 * 60 * MINUTE } else { pending },
             running: 2 * SECOND + chance.below(3 * MINUTE),
             end: self.end(name, role),
+            skip: None,
+            scope: None,
             late: if troubled && chance.happens(300) { chance.below(2 * MINUTE) } else { 0 },
             missing: troubled && chance.happens(25),
             oom_inside: wild && chance.happens(60),

@@ -80,6 +80,8 @@ pub(crate) fn plan(treatments: &[&str], looks: &[u64]) -> Plan {
         continues: None,
         earlier_rounds: 0,
         confirm: None,
+        skip: None,
+        scope: None,
         late: None,
         notes: vec!["each invocation is a ledger of its own".to_owned()],
     }

@@ -50,6 +50,8 @@ pub(super) fn plan(commit: &CommitSha, launch: &Launch) -> Plan {
         continues: None,
         earlier_rounds: 0,
         confirm: None,
+        skip: None,
+        scope: None,
         late: None,
         notes: Vec::new(),
     }

@@ -113,6 +113,8 @@ pub(super) fn prepare(
         continues: None,
         earlier_rounds: 0,
         confirm: None,
+        skip: None,
+        scope: None,
         late: crate::command::run::late(suite),
         notes,
     };

@@ -7,6 +7,8 @@ mod noise;
 mod place;
 mod plan;
 mod progress;
+mod trivial;
+mod weigh;
 
 use std::path::PathBuf;
 
@@ -23,6 +25,7 @@ pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
 pub use plan::{Commits, Known, Pinned, Prepared, continues as prepare_more, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
+pub use weigh::{Weighed, weigh};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};

@@ -1,6 +1,6 @@
 //! From what is asked for to a plan: commits, workload, steps, looks, calibration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,13 +16,15 @@ use domain::request::{Options, Rounds};
 use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::bundle::Bundler;
 use lab::git::tree::FileAt;
-use lab::git::{GitError, Mirror, Source, TreePath};
+use lab::git::{GitError, MergeBases, Mirror, Source, TreePath};
 use lab::scratch::{self, Scratch};
+use suite::scope::Needed;
 use suite::{Backend, Resolved, Suite};
 
 use super::launches::Roles;
 use super::noise::{Noise, costly, hints};
 use super::place::RunsOn;
+use super::trivial::{Difference, difference};
 use crate::cli::World;
 use crate::failure::Failure;
 
@@ -54,6 +56,8 @@ pub struct Pinned {
     pub head: CommitSha,
     /// The newest commit of the branch that it is to be merged into.
     pub base: CommitSha,
+    /// The same at the moment of the request. Once the head is merged, only this one still says what it changed.
+    pub asked_base: Option<CommitSha>,
     /// The finished folder of the run that is continued.
     pub continues: Option<std::path::PathBuf>,
 }
@@ -131,23 +135,34 @@ pub fn prepare(
     known: &Known<'_>,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
-    let mut resolved = suite::resolve(suite, options).map_err(usage)?;
-    if matches!(resolved.rounds, Some(Rounds::More(_))) {
+    let asked = suite::resolve(suite, options).map_err(usage)?;
+    if matches!(asked.rounds, Some(Rounds::More(_))) {
         return Err(usage("rounds=+n adds rounds to an earlier run: name its folder with --continue"));
     }
     let runs_on = RunsOn::of(suite, known.config, world)?;
-    runs_on.complete(&mut resolved);
     let (mirror, holds) = mirror(commits, world)?;
-    let mut found = find(suite, &mirror, commits, options, &resolved)?;
+    let mut found = find(suite, &mirror, commits, options, &asked)?;
+    let applied = suite::apply(suite, options, &found.needed).map_err(usage)?;
+    let differs = applied.differs(options);
+    let mut resolved = applied.resolved;
+    runs_on.complete(&mut resolved);
     let now = world.machine.clock.now();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
-    let noise = Noise::of(suite, &resolved, &fingerprint, known.calibration, world)?;
+    let noise = match Noise::of(suite, &resolved, &fingerprint, known.calibration, world) {
+        // Nobody asked for another workload than the calibrated one; the rules did.
+        Err(Failure::Usage(why)) if differs && known.calibration.is_some() => {
+            let none = Noise::of(suite, &resolved, &fingerprint, None, world)?;
+            Noise { unfit: Some(format!("not calibrated for what the rules want: {why}")), ..none }
+        }
+        noise => noise?,
+    };
     let looks = resolved.looks(noise.calibrated.grade, noise.rows);
     let hints = hints(&looks, noise.calibrated.grade);
     let mut notes = Vec::new();
     if commits.pinned.is_none() {
         notes.push("a ledger of its own: repeating it does not correct for the repetitions".to_owned());
     }
+    notes.extend(applied.notes);
     notes.extend(noise.unfit);
     let steps = Roles::of(suite, &resolved, &mut found, &mirror, noise.host.as_deref())?;
     notes.append(&mut found.notes);
@@ -162,6 +177,10 @@ pub fn prepare(
         // Without a registry, every invocation is a ledger of its own.
         None => run.to_string(),
     };
+    let skip = skip(suite, &mirror, &found.arms)?;
+    if let Some(reasons) = &skip {
+        notes.push(only(reasons));
+    }
     let ledger = ledger(&whose, &found.trees, &fingerprint);
     let plan = Plan {
         schema: PLAN_SCHEMA,
@@ -187,10 +206,19 @@ pub fn prepare(
         continues: None,
         earlier_rounds: 0,
         confirm: None,
+        skip,
+        scope: Some(found.needed.classes).filter(|scope| !scope.classes.is_empty()),
         late: late(suite),
         notes,
     };
-    let confirm = costly(suite, &resolved, &plan);
+    let costly = costly(suite, &resolved, &plan);
+    let confirm = match &plan.skip {
+        Some(reasons) => {
+            let more = costly.map(|why| format!("; {why}")).unwrap_or_default();
+            Some(format!("{}, and measuring it is likely to show nothing{more}", only(reasons)))
+        }
+        None => costly,
+    };
     let suite_text = suite.text.clone();
     let each_ms = resolved.expect.wall.map(|wall| wall.0);
     Ok(Prepared {
@@ -305,7 +333,7 @@ fn continuation(folder: &Path, run: &RunId, pinned: Option<&Pinned>) -> Option<S
 }
 
 /// A mirror of the repository: the one that is kept, or one in a temporary folder.
-fn mirror(commits: &Commits<'_>, world: &World<'_>) -> Result<(Mirror, Option<Scratch>), Failure> {
+pub(super) fn mirror(commits: &Commits<'_>, world: &World<'_>) -> Result<(Mirror, Option<Scratch>), Failure> {
     if let Some(pinned) = commits.pinned {
         return Ok((pinned.mirror.clone(), None));
     }
@@ -331,15 +359,65 @@ pub(super) struct Found {
     pub(super) trees: BTreeMap<String, String>,
     pub(super) contexts: BTreeMap<String, Context>,
     pub(super) notes: Vec<String>,
+    pub(super) needed: Needed,
 }
 
-fn find(
-    suite: &Suite,
+/// What alone differs.
+pub(super) fn only(reasons: &[String]) -> String {
+    format!("only {} changed", reasons.join("; "))
+}
+
+/// What alone differs between the control and every treatment, where that cannot alter a measurement. A treatment that
+/// declares a difference has one beside its files.
+fn skip(suite: &Suite, mirror: &Mirror, arms: &Arms) -> Result<Option<Vec<String>>, Failure> {
+    let mut commits: Vec<&CommitSha> = arms.treatments().iter().map(|treatment| &treatment.commit).collect();
+    commits.dedup();
+    if arms.treatments().iter().any(|treatment| !treatment.declared.is_empty()) {
+        return Ok(None);
+    }
+    let mut all: Vec<String> = Vec::new();
+    for commit in commits {
+        match difference(suite, mirror, arms.control(), commit)? {
+            Difference::Matters(_) => return Ok(None),
+            Difference::Trivial(reasons) if reasons.is_empty() => return Ok(None),
+            Difference::Trivial(reasons) => {
+                all.extend(reasons.into_iter().filter(|reason| !all.contains(reason)).collect::<Vec<_>>());
+            }
+        }
+    }
+    Ok(Some(all).filter(|reasons| !reasons.is_empty()))
+}
+
+/// The commits of a request.
+pub(super) struct Chosen {
+    pub(super) arms: Arms,
+    pub(super) head: CommitSha,
+    pub(super) base: (String, CommitSha),
+    pub(super) merge_bases: Vec<CommitSha>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The commit that a base's tip and the head are compared from. A head that was merged is behind every newer tip; then it
+/// is the tip of the moment of the request that says what the head changed.
+fn merge_bases(
+    mirror: &Mirror,
+    base: &CommitSha,
+    head: &CommitSha,
+    asked: Option<&CommitSha>,
+) -> Result<MergeBases, Failure> {
+    let bases = mirror.merge_bases(base, head).map_err(git)?;
+    match asked.filter(|asked| bases.taken == *head && *asked != base) {
+        Some(asked) if mirror.resolve(asked.as_str()).is_ok() => mirror.merge_bases(asked, head).map_err(git),
+        _ => Ok(bases),
+    }
+}
+
+pub(super) fn choose(
     mirror: &Mirror,
     commits: &Commits<'_>,
     options: &Options,
     resolved: &Resolved,
-) -> Result<Found, Failure> {
+) -> Result<Chosen, Failure> {
     let head = match commits.pinned {
         Some(pinned) => pinned.head.clone(),
         None => mirror.resolve(commits.head).map_err(git)?,
@@ -354,7 +432,8 @@ fn find(
     let (control, merge_bases) = if let Some(name) = &options.control {
         (mirror.resolve(name).map_err(git)?, Vec::new())
     } else {
-        let bases = mirror.merge_bases(&base, &head).map_err(git)?;
+        let asked = commits.pinned.and_then(|pinned| pinned.asked_base.as_ref());
+        let bases = merge_bases(mirror, &base, &head, asked)?;
         if bases.all.len() > 1 {
             let all: Vec<&str> = bases.all.iter().map(CommitSha::short).collect();
             notes.push(format!("{} merge bases ({}); the newest is the control", all.len(), all.join(", ")));
@@ -371,20 +450,45 @@ fn find(
         treatments.push(Treatment { name, commit, declared });
     }
     let arms = Arms::new(control, treatments).map_err(usage)?;
-    let changed = mirror.changed_paths(arms.control(), &head).map_err(anyhow::Error::from)?;
+    Ok(Chosen { arms, head, base: (name.to_owned(), base), merge_bases, notes })
+}
+
+/// Digest of what counts of each role's files, by the role as text.
+pub(super) fn trees(suite: &Suite, mirror: &Mirror, arms: &Arms) -> Result<BTreeMap<String, String>, Failure> {
     let matters = |path: &TreePath| !suite.scope.of([path.text().as_ref()]).is_trivial();
-    if *arms.control() == head {
-        let swapped = base != head && mirror.behind(&head, &base).is_ok_and(|commits| commits > 0);
-        let hint = if swapped { "; are --base and --head the wrong way round?" } else { "" };
-        notes.push(format!("control and head are the same commit{hint}"));
-    } else if !changed.iter().any(matters) {
-        notes.push("only files that the suite ignores differ".to_owned());
-    }
-    let (mut trees, mut contexts) = (BTreeMap::new(), BTreeMap::new());
+    let mut trees = BTreeMap::new();
     for role in arms.roles() {
         let Some(commit) = arms.commit(&role) else { continue };
         let tree = mirror.tree_digest(commit, matters).map_err(anyhow::Error::from)?;
         trees.insert(role.to_string(), tree.as_str().to_owned());
+    }
+    Ok(trees)
+}
+
+fn find(
+    suite: &Suite,
+    mirror: &Mirror,
+    commits: &Commits<'_>,
+    options: &Options,
+    resolved: &Resolved,
+) -> Result<Found, Failure> {
+    let Chosen { arms, head, base: (name, base), merge_bases, mut notes } = choose(mirror, commits, options, resolved)?;
+    let changed = mirror.changed_paths(arms.control(), &head).map_err(anyhow::Error::from)?;
+    let mut paths: BTreeSet<TreePath> = changed.iter().cloned().collect();
+    for treatment in arms.treatments().iter().filter(|treatment| treatment.commit != head) {
+        paths.extend(mirror.changed_paths(arms.control(), &treatment.commit).map_err(anyhow::Error::from)?);
+    }
+    let texts: Vec<_> = paths.iter().map(TreePath::text).collect();
+    let needed = suite.scope.of(texts.iter().map(AsRef::as_ref));
+    if *arms.control() == head {
+        let swapped = base != head && mirror.behind(&head, &base).is_ok_and(|commits| commits > 0);
+        let hint = if swapped { "; are --base and --head the wrong way round?" } else { "" };
+        notes.push(format!("control and head are the same commit{hint}"));
+    }
+    let trees = trees(suite, mirror, &arms)?;
+    let mut contexts = BTreeMap::new();
+    for role in arms.roles() {
+        let Some(commit) = arms.commit(&role) else { continue };
         contexts.insert(role.to_string(), context(mirror, commit)?);
     }
     let origin = Origin {
@@ -392,7 +496,7 @@ fn find(
             Some(pinned) => pinned.repository.clone(),
             None => Source::of(commits.repo).map_err(usage)?.name(),
         },
-        base: name.to_owned(),
+        base: name,
         head: commits.head.to_owned(),
         merge_bases,
         behind: mirror.behind(arms.control(), &base).ok(),
@@ -402,7 +506,7 @@ fn find(
         ran: BTreeMap::new(),
         pull: commits.pinned.map(|pinned| pinned.pull.clone()),
     };
-    Ok(Found { arms, origin, trees, contexts, notes })
+    Ok(Found { arms, origin, trees, contexts, notes, needed })
 }
 
 /// The base and the name that it goes by.
