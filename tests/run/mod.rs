@@ -5,3 +5,5 @@ mod calibrated;
 mod commits;
 mod continued;
 mod refused;
+mod scope;
+mod weighed;

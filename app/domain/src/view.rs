@@ -13,6 +13,7 @@ pub mod state;
 
 use serde::Serialize;
 
+use crate::scope::ScopeOf;
 use crate::steps::Coarser;
 
 pub use answer::{Answer, Block, Kind, Span};
@@ -43,6 +44,9 @@ pub struct View {
     pub decision: Option<Decision>,
     /// The workload, one fact each, such as `stages exact..fuzzy`.
     pub workload: Vec<String>,
+    /// What kind of change it is by the suite's rules, where one fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<ScopeOf>,
     /// The control arm.
     pub control: Control,
     /// The treatments in the order of their declaration.
@@ -93,6 +97,7 @@ impl View {
             state,
             decision: None,
             workload: Vec::new(),
+            scope: None,
             control: Control::default(),
             treatments: Vec::new(),
             headline: None,

@@ -3,6 +3,7 @@
 //! of a file by their tokens; [`Changes`] collects what was found and says it in words.
 
 mod python;
+mod quiet;
 #[cfg(test)]
 mod tests;
 mod tokens;

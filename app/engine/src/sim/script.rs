@@ -113,8 +113,6 @@ impl Script {
             pending: if wild && chance.happens(15) { 10 * 60 * MINUTE } else { pending },
             running: 2 * SECOND + chance.below(3 * MINUTE),
             end: self.end(name, role),
-            skip: None,
-            scope: None,
             late: if troubled && chance.happens(300) { chance.below(2 * MINUTE) } else { 0 },
             missing: troubled && chance.happens(25),
             oom_inside: wild && chance.happens(60),
@@ -191,6 +189,8 @@ pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
         continues: None,
         earlier_rounds: 0,
         confirm: chance.happens(150).then(|| "it costs something".to_owned()),
+        skip: None,
+        scope: None,
         late: None,
         notes: Vec::new(),
     })

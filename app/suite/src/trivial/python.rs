@@ -1,6 +1,7 @@
 //! Two Python files, compared by what they do: as streams of tokens without comments, docstrings, annotations and the
 //! arguments of logging calls. Where one of these may mean something at run time it is kept, so that a change of it is one.
 
+use super::quiet::{are_arguments, is_sound, is_type};
 use super::tokens::{Kind, Token, fields, tokens};
 use super::{Sameness, What};
 
@@ -126,6 +127,8 @@ struct Reader<'s> {
     decorated: Option<bool>,
     reads_docstrings: bool,
     reads_types: bool,
+    /// Names that belong to the module or to a function around: these may have no annotation.
+    shared: Vec<&'s str>,
 }
 
 fn read(source: &str) -> Result<Read<'_>, &'static str> {
@@ -139,8 +142,10 @@ fn read(source: &str) -> Result<Read<'_>, &'static str> {
         decorated: None,
         reads_docstrings: names(&READS_DOCSTRINGS),
         reads_types: names(&READS_TYPES),
+        shared: Vec::new(),
     };
-    let mut line = Vec::new();
+    let mut line: Vec<Token<'_>> = Vec::new();
+    reader.shared = shared(&tokens.all);
     for token in &tokens.all {
         match token.kind {
             Kind::Directive => reader.out.kept.push(*token),
@@ -165,7 +170,22 @@ fn read(source: &str) -> Result<Read<'_>, &'static str> {
     Ok(reader.out)
 }
 
-fn is_op(token: Option<&Token<'_>>, text: &str) -> bool {
+/// The names of all `global` and `nonlocal` statements.
+fn shared<'s>(all: &[Token<'s>]) -> Vec<&'s str> {
+    let mut names = Vec::new();
+    let mut inside = false;
+    for token in all {
+        match (token.kind, token.text) {
+            (Kind::Name, "global" | "nonlocal") => inside = true,
+            (Kind::Name, name) if inside => names.push(name),
+            (Kind::Op, ",") => {}
+            _ => inside = false,
+        }
+    }
+    names
+}
+
+pub(super) fn is_op(token: Option<&Token<'_>>, text: &str) -> bool {
     token.is_some_and(|token| token.kind == Kind::Op && token.text == text)
 }
 
@@ -173,10 +193,14 @@ fn is_name(token: Option<&Token<'_>>, text: &str) -> bool {
     token.is_some_and(|token| token.kind == Kind::Name && token.text == text)
 }
 
-fn is_plain_name(token: Option<&Token<'_>>) -> bool {
+pub(super) fn is_plain_name(token: Option<&Token<'_>>) -> bool {
     token.is_some_and(|token| {
         token.kind == Kind::Name && !KEYWORDS.contains(&token.text) && !CONSTANTS.contains(&token.text)
     })
+}
+
+pub(super) fn is_constant(token: Option<&Token<'_>>) -> bool {
+    token.is_some_and(|token| token.kind == Kind::Name && CONSTANTS.contains(&token.text))
 }
 
 /// How a token changes the depth of brackets.
@@ -203,17 +227,6 @@ fn find(line: &[Token<'_>], from: usize, wanted: impl Fn(&Token<'_>) -> bool) ->
     None
 }
 
-/// Whether a type is written with nothing that could do anything: names, attributes, subscripts, constants.
-fn is_quiet_type(tokens: &[Token<'_>]) -> bool {
-    let quiet = |token: &Token<'_>| match token.kind {
-        Kind::Name => !KEYWORDS.contains(&token.text),
-        Kind::Number | Kind::Text => true,
-        Kind::Op => matches!(token.text, "." | "[" | "]" | "," | "|" | "..." | "*" | "-"),
-        _ => false,
-    };
-    !tokens.is_empty() && tokens.iter().all(quiet)
-}
-
 impl<'s> Reader<'s> {
     fn keep(&mut self, tokens: &[Token<'s>]) {
         self.out.kept.extend_from_slice(tokens);
@@ -230,7 +243,7 @@ impl<'s> Reader<'s> {
         if line.is_empty() {
             return;
         }
-        if first && !self.reads_docstrings && line.iter().all(|token| token.kind == Kind::Text) {
+        if first && !self.reads_docstrings && line.iter().all(|token| token.kind == Kind::Text && is_sound(token)) {
             self.out.docstrings.extend_from_slice(line);
             self.out.docstrings.push(GAP);
             return;
@@ -283,7 +296,7 @@ impl<'s> Reader<'s> {
         self.keep(&line[close..=close]);
         let returns = &line[close + 1..colon];
         match returns.split_first() {
-            Some((arrow, of)) if is_op(Some(arrow), "->") && is_quiet_type(of) => {
+            Some((arrow, of)) if is_op(Some(arrow), "->") && is_type(of, false) => {
                 self.out.types.extend_from_slice(returns)
             }
             _ => self.keep(returns),
@@ -302,7 +315,7 @@ impl<'s> Reader<'s> {
                 let value =
                     find(one, stars + 2, |token| token.kind == Kind::Op && token.text == "=").unwrap_or(one.len());
                 let of = &one[stars + 2..value];
-                if is_quiet_type(of) {
+                if is_type(of, is_op(one.first(), "*")) {
                     self.keep(&one[..=stars]);
                     self.out.types.extend_from_slice(&one[..value]);
                     self.keep(&one[value..]);
@@ -383,8 +396,11 @@ impl<'s> Reader<'s> {
         if !is_op(line.get(colon), ":") || !is_target(target) {
             return None;
         }
+        if colon == 1 && target.iter().any(|name| self.shared.contains(&name.text)) {
+            return None;
+        }
         let value = find(behind, 0, |token| token.kind == Kind::Op && token.text == "=");
-        is_quiet_type(&behind[..value.unwrap_or(behind.len())]).then(|| (colon, value.map(|at| colon + 1 + at)))
+        is_type(&behind[..value.unwrap_or(behind.len())], false).then(|| (colon, value.map(|at| colon + 1 + at)))
     }
 }
 
@@ -441,11 +457,5 @@ fn logging(line: &[Token<'_>]) -> Option<usize> {
     if !LOGGERS.contains(&logger.as_str()) || !LEVELS.contains(&chain[chain.len() - 1].text) {
         return None;
     }
-    let quiet = |token: &Token<'_>| match token.kind {
-        Kind::Name => !KEYWORDS.contains(&token.text),
-        Kind::Number | Kind::Text | Kind::Bytes | Kind::Format => true,
-        Kind::Op => matches!(token.text, "." | "," | "="),
-        _ => false,
-    };
-    (is_op(line.last(), ")") && arguments.iter().all(quiet)).then_some(open)
+    (is_op(line.last(), ")") && are_arguments(arguments)).then_some(open)
 }

@@ -363,10 +363,16 @@ impl<'s> Lexer<'s> {
                     if kind == Kind::Format && rest.starts_with(['{', '}']) {
                         // A backslash does not hide a brace.
                     } else if kind == Kind::Format && !raw && rest.starts_with("N{") {
-                        self.at += rest.find(['}', '\n']).ok_or("a name of a character that does not end")?;
+                        self.at += rest.find('}').ok_or("a name of a character that does not end")? + 1;
                     } else {
                         self.at += self.next().map_or(0, char::len_utf8);
                     }
+                }
+                '}' if kind == Kind::Format => {
+                    if !self.rest().starts_with('}') {
+                        return Err("a brace that closes nothing");
+                    }
+                    self.at += 1;
                 }
                 '{' if kind == Kind::Format => {
                     if self.rest().starts_with('{') {

@@ -299,6 +299,7 @@ pub fn continues(
         episode: before.episode + 1,
         continues: Some(before.run.clone()),
         earlier_rounds: rounds,
+        skip: None,
         ..before
     };
     let suite_text = suite.text.clone();
