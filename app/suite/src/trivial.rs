@@ -4,6 +4,7 @@
 
 mod python;
 mod quiet;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod tokens;

@@ -1,7 +1,7 @@
 //! What may be left out of a comparison: only what is certain to be read by Python and to do nothing. A file that Python
 //! does not read any more is no trivial change, wherever the error stands.
 
-use super::python::{is_constant, is_op, is_plain_name};
+use super::shape::{is_constant, is_op, is_plain_name};
 use super::tokens::{Kind, Token};
 
 /// Whether a type is written with names, attributes, subscripts, constants and `|` alone. `star` is whether it may begin

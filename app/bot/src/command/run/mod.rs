@@ -2,6 +2,7 @@
 
 mod answer;
 mod follow;
+mod found;
 mod launches;
 mod noise;
 mod place;

@@ -7,7 +7,8 @@ use domain::request::Options;
 use lab::git::Mirror;
 use suite::Suite;
 
-use super::plan::{Commits, choose, mirror, trees, usage};
+use super::found::{choose, trees};
+use super::plan::{Commits, mirror, usage};
 use super::trivial::{Difference, difference};
 use crate::cli::World;
 use crate::failure::Failure;
