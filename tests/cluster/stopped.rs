@@ -14,7 +14,7 @@ const ENDED: [&str; 5] = [
 
 pub(super) fn interrupted(rig: &Rig) {
     let before = rig.proxy.launched();
-    let args = Rig::run_args("rig", "stopped", &["rounds=2", "--head", "aa"]);
+    let args = Rig::run_args("rig", "stopped", &["rounds=2", "--head", "aa", "--yes"]);
     let mut run = rig.world.begin(&args);
     run.until_so("a job that runs", || {
         let new = rig.proxy.launched();

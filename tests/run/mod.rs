@@ -6,3 +6,5 @@ mod commits;
 mod continued;
 mod refused;
 mod retried;
+mod scope;
+mod weighed;

@@ -6,9 +6,10 @@
 //! [`case`] puts counted trials together for `stats::judge`. [`workload`] is what must be equal between arms
 //! ([`setting`] its values, [`bytesize`] its sizes) and [`comparability`] says whether it was. [`view`] is a run as
 //! readers see it. [`command`] is a line of a comment and [`request`] what it asks for in pairs of key and value,
-//! [`plan`] what is decided before a run starts, [`machine`] how run and trials move, [`pull`] how a pull request moves,
-//! and [`ports`] what the engine needs from the world. [`budget`] is what may be spent and who goes
-//! first, [`time`] a point in time, [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
+//! [`plan`] what is decided before a run starts, [`scope`] what kind of change it is about, [`machine`] how run and trials
+//! move, [`pull`] how a pull request moves, and [`ports`] what the engine needs from the world. [`budget`] is what may be
+//! spent and who goes first, [`retry`] what a run takes over from one that came to no verdict, [`time`] a point in time,
+//! [`calibration`] what is known of the noise. Time and randomness are arguments; nothing here reads a file or a clock.
 
 pub mod arms;
 pub mod assemble;
@@ -27,6 +28,7 @@ pub mod record;
 pub mod request;
 pub mod retry;
 pub mod rounds;
+pub mod scope;
 pub mod setting;
 pub mod steps;
 pub mod tally;

@@ -12,6 +12,7 @@ use crate::machine::timing::Late;
 use crate::pull::FromPull;
 use crate::retry::Retry;
 use crate::rounds::RoundMode;
+use crate::scope::ScopeOf;
 use crate::view::Calibrated;
 use crate::workload::Workload;
 
@@ -106,6 +107,13 @@ pub struct Plan {
     /// What a person must agree to before anything starts, such as the expected cost; `None` starts at once.
     #[serde(default)]
     pub confirm: Option<String>,
+    /// Why measuring is proposed to be skipped: what alone differs between control and treatments, such as
+    /// `2 documentation files`. Then a person must agree before anything starts. Foreign paths are among it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip: Option<Vec<String>>,
+    /// What kind of change it is by the suite's rules; `None` where no rule fits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<ScopeOf>,
     /// How measurements are waited for that are not all there when a job has ended; `None` is the usual way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<Late>,

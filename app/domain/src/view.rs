@@ -14,6 +14,7 @@ pub mod state;
 
 use serde::Serialize;
 
+use crate::scope::ScopeOf;
 use crate::steps::Coarser;
 
 pub use answer::{Answer, Block, Kind, Span};
@@ -49,6 +50,9 @@ pub struct View {
     pub remarks: Vec<Vec<Span>>,
     /// The workload, one fact each, such as `stages exact..fuzzy`.
     pub workload: Vec<String>,
+    /// What kind of change it is by the suite's rules, where one fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<ScopeOf>,
     /// The control arm.
     pub control: Control,
     /// The treatments in the order of their declaration.
@@ -103,6 +107,7 @@ impl View {
             decision: None,
             remarks: Vec::new(),
             workload: Vec::new(),
+            scope: None,
             control: Control::default(),
             treatments: Vec::new(),
             headline: None,

@@ -106,12 +106,20 @@ pub struct ServiceSettings {
     pub web: String,
     /// Suites of which every head has a check, asked for or not: then it can be required.
     pub always: Vec<String>,
+    /// How checks end.
+    pub conclusions: Conclusions,
 }
 
 impl Default for ServiceSettings {
     /// 2 s, 15 min, github.com.
     fn default() -> Self {
-        Self { say_after_ms: 2000, notify_after_ms: 15 * MINUTE, web: "https://github.com".to_owned(), always: Vec::new() }
+        Self {
+            say_after_ms: 2000,
+            notify_after_ms: 15 * MINUTE,
+            web: "https://github.com".to_owned(),
+            always: Vec::new(),
+            conclusions: Conclusions::default(),
+        }
     }
 }
 

@@ -47,6 +47,7 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         How::Ended { how, why } => State::Ended { how: *how, why: why.clone(), alive: alive() },
     };
     view.workload = reproduce::facts(plan);
+    view.scope.clone_from(&plan.scope);
     let origin = &plan.origin;
     let known = |role: &Role| !origin.unknown_commits.contains(&role.to_string());
     view.control.sha = Some(plan.arms.control().to_string()).filter(|_| known(&Role::Control));

@@ -7,7 +7,7 @@
 //! which its whole process group is killed, and a limit of what it may print.
 //!
 //! [`source`] is where a mirror is filled from, [`mirror`] the mirror and its revisions, [`history`] how commits are
-//! related, [`tree`] what a commit holds, and [`checkout`] a commit's files on a disk.
+//! related and what differs between them, [`tree`] what a commit holds, and [`checkout`] a commit's files on a disk.
 
 mod blobs;
 pub mod checkout;
@@ -23,7 +23,7 @@ pub(crate) use blobs::read_blobs;
 pub use checkout::{CheckedOut, CheckoutLimits};
 pub use error::GitError;
 pub(crate) use error::plain;
-pub use history::MergeBases;
+pub use history::{Change, MergeBases};
 pub use mirror::Mirror;
 pub use path::TreePath;
 pub use source::Source;

@@ -19,12 +19,28 @@ pub(crate) const SHA: usize = 10;
 impl Teller<'_> {
     /// The workload line.
     pub(crate) fn workload(&self) -> Said {
+        let scope = self.scope()?;
         if self.view.workload.is_empty() {
-            return self.words.get("workload.unknown");
+            let unknown = self.words.get("workload.unknown")?;
+            return Ok(scope.map_or(unknown.clone(), |scope| format!("{unknown}. {scope}")));
         }
         let facts =
             self.view.workload.iter().map(|fact| self.dialect.prose(fact, self.limits.name.max(48) * 2)).collect();
-        self.few(facts, 24)
+        let facts = self.few(facts, 24)?;
+        Ok(scope.map_or(facts.clone(), |scope| format!("{facts}. {scope}")))
+    }
+
+    /// What kind of change it is, with the suite's reasons.
+    fn scope(&self) -> Result<Option<String>, RenderError> {
+        let Some(scope) = self.view.scope.as_ref().filter(|scope| !scope.classes.is_empty()) else { return Ok(None) };
+        let mut kinds = Vec::new();
+        for one in &scope.classes {
+            let class = self.words.get(&format!("scope.{}", one.class.word()))?;
+            let why: Vec<String> =
+                one.why.iter().map(|why| self.dialect.prose(why, self.limits.name.max(48) * 3)).collect();
+            kinds.push(if why.is_empty() { class } else { format!("{class} ({})", self.few(why, 3)?) });
+        }
+        self.words.say("scope", &json!({ "kinds": kinds.join("; ") })).map(Some)
     }
 
     /// A commit.

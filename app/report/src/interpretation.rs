@@ -1,5 +1,6 @@
 //! What the numbers mean.
 
+use domain::scope::Class;
 use domain::view::{Judgement, Metric, Reason, Side, Treatment, Verdict};
 use serde_json::json;
 
@@ -30,12 +31,14 @@ impl Teller<'_> {
         let cpu = self.class(judgement, treatment, Metric::Cpu);
         let elapsed = self.class(judgement, treatment, Metric::Elapsed);
         // Work per core is only spoken of where the pool is the same and CPU time is what changed.
-        let scale = if judgement.topology || cpu == "flat" || cpu == "unknown" { "cost" } else { "efficiency" };
+        let topology = self.is_topology(judgement);
+        let scale = if topology || cpu == "flat" || cpu == "unknown" { "cost" } else { "efficiency" };
         let mut parts =
             vec![self.words.get(&format!("{scale}.{cpu}"))?, self.words.get(&format!("latency.{elapsed}"))?];
         parts.extend(self.exchange(judgement, cpu, elapsed)?);
-        if judgement.topology {
-            parts.push(self.words.get("interpretation.topology")?);
+        if topology {
+            let key = if judgement.topology { "interpretation.topology" } else { "interpretation.topology_code" };
+            parts.push(self.words.get(key)?);
         }
         let within = self.claims(treatment, Claim::Within);
         if judgement.verdict == Verdict::Pass && !within.is_empty() {
@@ -48,15 +51,20 @@ impl Teller<'_> {
         Ok(parts.join(" "))
     }
 
+    /// Whether the arms differ in what runs where and how much at once: by what a treatment declares, or because the
+    /// change itself is of that kind. Then more or less work per core is nothing that the numbers could say.
+    fn is_topology(&self, judgement: &Judgement) -> bool {
+        judgement.topology || self.view.scope.as_ref().is_some_and(|scope| scope.has(Class::Topology))
+    }
+
     fn exchange(&self, judgement: &Judgement, cpu: &str, elapsed: &str) -> Result<Option<String>, RenderError> {
+        let topology = self.is_topology(judgement);
         let key = match (judgement.reason, cpu, elapsed) {
             (Reason::CpuVsElapsed, "lower", _) => "exchange.cheaper_slower",
             (Reason::CpuVsElapsed, ..) => "exchange.faster_dearer",
             (Reason::StageTradeoff, ..) => "exchange.stages",
-            (_, "flat", "lower") if judgement.verdict == Verdict::Pass && judgement.topology => "exchange.topology_win",
-            (_, "lower", "lower") if judgement.verdict == Verdict::Pass && judgement.topology => {
-                "exchange.topology_win_less"
-            }
+            (_, "flat", "lower") if judgement.verdict == Verdict::Pass && topology => "exchange.topology_win",
+            (_, "lower", "lower") if judgement.verdict == Verdict::Pass && topology => "exchange.topology_win_less",
             (_, "flat", "lower") if judgement.verdict == Verdict::Pass => "exchange.latency_win",
             (_, "beyond" | "open", "suspect_lower") => "exchange.maybe",
             _ => return Ok(None),

@@ -144,6 +144,34 @@ impl Preset {
     pub fn values(&self) -> &Values {
         &self.values
     }
+
+    /// How many sources a run of it has, where that is known: those of `parameter` that it names one by one, or what is
+    /// expected.
+    #[must_use]
+    pub fn sources(&self, parameter: Option<&Parameter>) -> Option<u32> {
+        match parameter.and_then(|parameter| self.values.get(&parameter.name)) {
+            Some(Value::List(items)) if !names_all(items) => u32::try_from(items.len()).ok(),
+            _ => self.expect.sources,
+        }
+    }
+}
+
+/// Whether a list says that everything is meant.
+pub(crate) fn names_all(items: &[String]) -> bool {
+    items.iter().any(|item| item == "all")
+}
+
+/// The presets, the smallest first: in the order of the file, but that those whose CPU hours are known stand in the order
+/// of these among each other.
+pub(crate) fn ranked(presets: &[Preset]) -> Vec<&Preset> {
+    let hours = |preset: &&Preset| preset.expect.cpu_hours;
+    let mut known: Vec<&Preset> = presets.iter().filter(|preset| hours(preset).is_some()).collect();
+    known.sort_by(|one, other| hours(one).unwrap_or(0.0).total_cmp(&hours(other).unwrap_or(0.0)));
+    let mut known = known.into_iter();
+    presets
+        .iter()
+        .map(|preset| if hours(&preset).is_some() { known.next().unwrap_or(preset) } else { preset })
+        .collect()
 }
 
 pub(crate) fn read_all(node: &Node<'_>, parameters: &[Parameter]) -> Result<Vec<Preset>, SuiteError> {

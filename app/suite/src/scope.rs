@@ -1,10 +1,13 @@
 //! How much of the benchmark a change needs, from the paths that it changes.
 
+use domain::scope::{Class, ScopeOf};
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::error::{SuiteError, quoted};
-use crate::node::Node;
+use crate::error::SuiteError;
+use crate::error::quoted;
+use crate::node::{Node, Table};
 use crate::parameter::{Kind, Parameter, Steps, Value};
+use crate::preset::{Preset, ranked};
 
 /// The rules.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +15,12 @@ pub struct Scope {
     ignore: Vec<GlobMatcher>,
     rules: Vec<Rule>,
     steps: Option<(String, Steps)>,
+    /// Names of the presets, the smallest first.
+    order: Vec<String>,
+    /// The parameter whose items are the sources.
+    pub sources: Option<String>,
+    /// The parameter that says how many pipelines run at once.
+    pub concurrency: Option<String>,
 }
 
 /// What a change of some paths needs.
@@ -19,27 +28,42 @@ pub struct Scope {
 pub struct Rule {
     paths: Vec<GlobMatcher>,
     /// What kind of change it is.
-    pub class: String,
+    pub class: Class,
     /// Places of the first and the last step.
-    span: (usize, usize),
+    span: Option<(usize, usize)>,
+    /// The smallest preset.
+    pub min_preset: Option<String>,
+    /// Fewest sources.
+    pub min_sources: Option<u32>,
     /// Fewest pipelines at once.
     pub min_concurrency: Option<u32>,
     /// Why, for people.
     pub why: Option<String>,
 }
 
-/// What a change needs.
+/// Something that rules want.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted<T> {
+    /// What they want.
+    pub value: T,
+    /// The kinds of change that want it, with the reasons.
+    pub of: ScopeOf,
+}
+
+/// What a change needs: the union of what the rules want that fit its paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Needed {
-    /// Kinds of change, in the order of the rules, each with its reason.
-    pub classes: Vec<(String, Option<String>)>,
-    /// The steps that all rules together ask for; `None` where none fits. A value of the parameter `parameter`.
-    pub stages: Option<Value>,
-    /// The parameter of `stages`.
-    pub parameter: Option<String>,
+    /// The kinds of change, in the order of the rules. Those that cannot alter anything are among them.
+    pub classes: ScopeOf,
+    /// The steps that all rules together ask for; `None` where none fits. A value of the suite's span.
+    pub stages: Option<Wanted<Value>>,
+    /// The largest of the smallest presets.
+    pub preset: Option<Wanted<String>>,
+    /// Fewest sources.
+    pub sources: Option<Wanted<u32>>,
     /// Fewest pipelines at once.
-    pub min_concurrency: Option<u32>,
-    /// Changed paths that no rule names: they need the default preset.
+    pub concurrency: Option<Wanted<u32>>,
+    /// Changed paths that no rule names: they need what the preset has.
     pub unmatched: u64,
     /// Changed paths that do not matter.
     pub ignored: u64,
@@ -49,8 +73,27 @@ impl Needed {
     /// Nothing that matters was changed.
     #[must_use]
     pub fn is_trivial(&self) -> bool {
-        self.classes.is_empty() && self.unmatched == 0
+        self.unmatched == 0 && self.classes.classes.iter().all(|one| one.class == Class::Trivial)
     }
+
+    /// Why the suite says that paths do not matter, where it says so.
+    #[must_use]
+    pub fn why_trivial(&self) -> Option<String> {
+        let trivial = self.classes.classes.iter().find(|one| one.class == Class::Trivial)?;
+        Some(trivial.why.join("; ")).filter(|why| !why.is_empty())
+    }
+}
+
+/// Takes a rule's wish into what is wanted: the larger one, and whoever wants as much.
+fn want<T: Clone>(wanted: &mut Option<Wanted<T>>, rule: &Rule, value: &T, rank: impl Fn(&T) -> usize) {
+    let mut of = ScopeOf::default();
+    match wanted {
+        Some(before) if rank(&before.value) > rank(value) => return,
+        Some(before) if rank(&before.value) == rank(value) => of = before.of.clone(),
+        _ => {}
+    }
+    of.add(rule.class, rule.why.as_deref());
+    *wanted = Some(Wanted { value: value.clone(), of });
 }
 
 /// `*` stays inside a name, `**` does not, `{a,b}` is either.
@@ -66,71 +109,183 @@ fn globs(node: &Node<'_>) -> Result<Vec<GlobMatcher>, SuiteError> {
         .collect()
 }
 
+const CLASSES: [(&str, Class); 5] = {
+    let mut words = [("", Class::Trivial); 5];
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = (Class::ALL[at].word(), Class::ALL[at]);
+        at += 1;
+    }
+    words
+};
+const KEYS: [&str; 7] = ["paths", "class", "stages", "min_preset", "min_sources", "min_concurrency", "why"];
+/// What a rule asks for.
+const WISHES: [&str; 4] = ["stages", "min_preset", "min_sources", "min_concurrency"];
+
+/// What rules are read with.
+struct Known<'k> {
+    parameters: &'k [Parameter],
+    presets: &'k [Preset],
+    steps: Option<&'k (String, Steps)>,
+    sources: Option<&'k Parameter>,
+    concurrency: Option<&'k Parameter>,
+}
+
 impl Scope {
-    pub(crate) fn read(node: &Node<'_>, parameters: &[Parameter]) -> Result<Self, SuiteError> {
-        let table = node.table(&["ignore", "rules", "otherwise"])?;
+    pub(crate) fn read(node: &Node<'_>, parameters: &[Parameter], presets: &[Preset]) -> Result<Self, SuiteError> {
+        let table = node.table(&["ignore", "rules", "otherwise", "sources", "concurrency"])?;
         let ignore = table.read("ignore", globs)?.unwrap_or_default();
         table.read("otherwise", |n| n.choice(&[("default", ())]))?;
         let steps = parameters.iter().find_map(|p| match &p.kind {
             Kind::Span(steps) => Some((p.name.clone(), steps.clone())),
             _ => None,
         });
-        let mut rules = Vec::new();
-        if let Some(node) = table.get("rules") {
-            for node in node.list("a list of tables")? {
-                let table = node.table(&["paths", "class", "stages", "min_concurrency", "why"])?;
-                let stages = table.need("stages", "the steps that such a change needs")?;
-                let Some((name, known)) = &steps else {
-                    return Err(stages.unfit("rules need a parameter of the kind span"));
-                };
-                let (first, last) = match parameters.iter().find(|p| p.name == *name).map(|p| p.of_node(stages)) {
-                    Some(Ok(Value::Span { first, last })) => (first, last),
-                    Some(Err(error)) => return Err(error),
-                    _ => return Err(stages.unfit("rules need a parameter of the kind span")),
-                };
-                let place = |step: &str| known.of.iter().position(|s| s == step).unwrap_or(0);
-                rules.push(Rule {
-                    paths: globs(table.need("paths", "which paths the rule is for")?)?,
-                    class: table.need("class", "what kind of change it is")?.line()?,
-                    span: (place(&first), place(&last)),
-                    min_concurrency: table.read("min_concurrency", |n| n.count(1, 100_000))?,
-                    why: table.read("why", Node::line)?,
-                });
-            }
-        }
-        Ok(Self { ignore, rules, steps })
+        let is_list = |kind: &Kind| matches!(kind, Kind::List { .. });
+        let is_int = |kind: &Kind| matches!(kind, Kind::Int { .. });
+        let sources = table.read("sources", |n| parameter(n, parameters, is_list))?;
+        let concurrency = table.read("concurrency", |n| parameter(n, parameters, is_int))?;
+        let known = Known { parameters, presets, steps: steps.as_ref(), sources, concurrency };
+        let rules = match table.get("rules") {
+            Some(node) => node
+                .list("a list of tables")?
+                .iter()
+                .map(|node| Rule::read(&node.table(&KEYS)?, &known))
+                .collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        let named = |parameter: Option<&Parameter>| parameter.map(|p| p.name.clone());
+        let (sources, concurrency) = (named(sources), named(concurrency));
+        let order = ranked(presets).into_iter().map(|preset| preset.name.clone()).collect();
+        Ok(Self { ignore, rules, steps, order, sources, concurrency })
+    }
+
+    /// The parameter of the steps, where the suite has one.
+    #[must_use]
+    pub fn stages(&self) -> Option<(&str, &Steps)> {
+        self.steps.as_ref().map(|(name, steps)| (name.as_str(), steps))
+    }
+
+    /// The place of a preset among all, the smallest first.
+    #[must_use]
+    pub fn rank(&self, preset: &str) -> usize {
+        self.order.iter().position(|name| name == preset).unwrap_or(0)
     }
 
     /// What a change of these paths needs. A path that the suite ignores counts for nothing; else the first rule that
-    /// fits it counts; the spans of all paths are joined.
+    /// fits it counts. Of several rules the spans are joined and the largest of each other wish is taken.
     #[must_use]
     pub fn of<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Needed {
         let mut needed = Needed::default();
-        let mut span: Option<(usize, usize)> = None;
         let mut hit = vec![false; self.rules.len()];
         for path in paths {
             if self.ignore.iter().any(|glob| glob.is_match(path)) {
                 needed.ignored += 1;
                 continue;
             }
-            let rule = self.rules.iter().position(|rule| rule.paths.iter().any(|glob| glob.is_match(path)));
-            match rule {
-                Some(at) => hit[at] = true,
+            match self.rules.iter().position(|rule| rule.paths.iter().any(|glob| glob.is_match(path))) {
+                Some(at) => {
+                    hit[at] = true;
+                    needed.ignored += u64::from(self.rules[at].class == Class::Trivial);
+                }
                 None => needed.unmatched += 1,
             }
         }
+        let mut span: Option<((usize, usize), ScopeOf)> = None;
         for (rule, _) in self.rules.iter().zip(hit).filter(|(_, hit)| *hit) {
-            span = Some(span.map_or(rule.span, |(first, last)| (first.min(rule.span.0), last.max(rule.span.1))));
-            needed.min_concurrency = needed.min_concurrency.max(rule.min_concurrency);
-            let class = (rule.class.clone(), rule.why.clone());
-            if !needed.classes.contains(&class) {
-                needed.classes.push(class);
+            needed.classes.add(rule.class, rule.why.as_deref());
+            if let Some(own) = rule.span {
+                let (joined, of) = span.get_or_insert_with(|| (own, ScopeOf::default()));
+                *joined = (joined.0.min(own.0), joined.1.max(own.1));
+                of.add(rule.class, rule.why.as_deref());
+            }
+            if let Some(preset) = &rule.min_preset {
+                want(&mut needed.preset, rule, preset, |name| self.rank(name));
+            }
+            if let Some(sources) = &rule.min_sources {
+                want(&mut needed.sources, rule, sources, |n| *n as usize);
+            }
+            if let Some(concurrency) = &rule.min_concurrency {
+                want(&mut needed.concurrency, rule, concurrency, |n| *n as usize);
             }
         }
-        if let (Some((first, last)), Some((name, steps))) = (span, &self.steps) {
-            needed.stages = steps.of.get(first).zip(steps.of.get(last)).and_then(|(f, l)| steps.span(f, l).ok());
-            needed.parameter = Some(name.clone());
+        if let (Some(((first, last), of)), Some((_, steps))) = (span, &self.steps) {
+            let value = steps.of.get(first).zip(steps.of.get(last)).and_then(|(f, l)| steps.span(f, l).ok());
+            needed.stages = value.map(|value| Wanted { value, of });
         }
         needed
     }
+}
+
+/// The parameter that a key names.
+fn parameter<'p>(
+    node: &Node<'_>,
+    parameters: &'p [Parameter],
+    fits: impl Fn(&Kind) -> bool,
+) -> Result<&'p Parameter, SuiteError> {
+    let name = node.text()?;
+    let names: Vec<&str> = parameters.iter().filter(|p| fits(&p.kind)).map(|p| p.name.as_str()).collect();
+    parameters.iter().find(|p| p.name == name && fits(&p.kind)).ok_or_else(|| node.no_word(name, &names))
+}
+
+impl Rule {
+    fn read(table: &Table<'_>, known: &Known<'_>) -> Result<Self, SuiteError> {
+        let class = table.need("class", "what kind of change it is")?.choice(&CLASSES)?;
+        if class == Class::Trivial
+            && let Some(node) = WISHES.iter().find_map(|key| table.get(key))
+        {
+            return Err(node.unfit("a trivial change needs nothing"));
+        }
+        let span = match table.get("stages") {
+            Some(node) => Some(span(node, known)?),
+            None if class != Class::Trivial && known.steps.is_some() => {
+                table.need("stages", "the steps that such a change needs")?;
+                None
+            }
+            None => None,
+        };
+        let min_preset = table.read("min_preset", |node| {
+            let name = node.text()?;
+            let names: Vec<&str> = known.presets.iter().map(|preset| preset.name.as_str()).collect();
+            if names.contains(&name) { Ok(name.to_owned()) } else { Err(node.no_word(name, &names)) }
+        })?;
+        let min_sources = table.read("min_sources", |node| {
+            let most = node.count(1, 100_000)?;
+            if known.sources.is_none() {
+                return Err(node.unfit("which parameter has the sources is to be said: sources = \"...\" in [scope]"));
+            }
+            if !known.presets.iter().any(|preset| preset.sources(known.sources) >= Some(most)) {
+                return Err(node.unfit("no preset is known to have so many sources"));
+            }
+            Ok(most)
+        })?;
+        let min_concurrency = table.read("min_concurrency", |node| {
+            let least = node.count(1, 100_000)?;
+            let Some(parameter) = known.concurrency else {
+                return Err(node.unfit(
+                    "which parameter says how many pipelines run at once is to be said: concurrency = \"...\" in [scope]",
+                ));
+            };
+            parameter.of_node(node)?;
+            Ok(least)
+        })?;
+        Ok(Self {
+            paths: globs(table.need("paths", "which paths the rule is for")?)?,
+            class,
+            span,
+            min_preset,
+            min_sources,
+            min_concurrency,
+            why: table.read("why", Node::line)?,
+        })
+    }
+}
+
+/// Places of the first and the last step of a span.
+fn span(node: &Node<'_>, known: &Known<'_>) -> Result<(usize, usize), SuiteError> {
+    let unfit = || node.unfit("rules need a parameter of the kind span");
+    let (name, steps) = known.steps.ok_or_else(unfit)?;
+    let parameter = known.parameters.iter().find(|p| p.name == *name).ok_or_else(unfit)?;
+    let Value::Span { first, last } = parameter.of_node(node)? else { return Err(unfit()) };
+    let place = |step: &str| steps.of.iter().position(|s| s == step).unwrap_or(0);
+    Ok((place(&first), place(&last)))
 }

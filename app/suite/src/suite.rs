@@ -165,7 +165,7 @@ impl Suite {
             summary: root.read("summary", Node::line)?,
             limits: root.read("limits", |n| Limits::read(n, &parameters))?.unwrap_or_default(),
             rerun: root.read("rerun", Rerun::read)?.unwrap_or_default(),
-            scope: root.read("scope", |n| Scope::read(n, &parameters))?.unwrap_or_default(),
+            scope: root.read("scope", |n| Scope::read(n, &parameters, &presets))?.unwrap_or_default(),
             harness: root.read("harness", Harness::read)?,
             backend,
             parameters,

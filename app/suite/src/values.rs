@@ -150,6 +150,11 @@ fn owner<'p>(parameters: &'p [Parameter], key: &str) -> Option<(&'p Parameter, R
     })
 }
 
+/// The parameter that a key of a command belongs to.
+pub(crate) fn parameter_of<'p>(parameters: &'p [Parameter], key: &str) -> Option<&'p Parameter> {
+    owner(parameters, key).map(|(parameter, _)| parameter)
+}
+
 /// Every key of a command that belongs to a parameter.
 #[must_use]
 pub fn keys(parameters: &[Parameter]) -> Vec<String> {

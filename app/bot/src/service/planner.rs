@@ -7,7 +7,7 @@ use domain::ids::{CommitSha, RunId};
 use domain::plan::Plan;
 use domain::ports::forge::{ForgeError, Repo};
 use domain::ports::{Clock as _, Desk, Forge, Manners, NoPlan, Planner, Records as _};
-use domain::pull::{Asked, Compared, FromPull};
+use domain::pull::{Asked, Cause, Compared, FromPull};
 use domain::view::{Answer, Ending};
 use engine::service::preview::{self, Preview};
 use domain::request::Options;
@@ -18,7 +18,9 @@ use suite::{Backend, Suite};
 
 use super::budget;
 use super::shared::Shared;
-use crate::command::run::{Commits, Known, Pinned, Prepared, bring, prepare, prepare_more, prepare_retry};
+use crate::command::run::{
+    Commits, Known, Pinned, Prepared, Weighed, bring, only, prepare, prepare_more, prepare_retry, weigh,
+};
 use crate::failure::Failure;
 use crate::world::World;
 
@@ -140,16 +142,25 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     /// Whether the plan of `head` is about the files that `before` is about.
     async fn compared(&self, asked: &Asked, before: &Plan, head: &CommitSha) -> Result<Compared, NoPlan> {
         let asked = Asked { head: head.clone(), ..asked.clone() };
-        let (_, prepared) = self.prepared(&asked).await?;
-        if prepared.plan.origin.trees == before.origin.trees {
-            return Ok(Compared::Same { why: "the files that matter are the same".to_owned() });
+        let (suite, pinned) = self.reached(&asked).await?;
+        if suite.digest != before.suite_digest {
+            return Ok(Compared::Changed { why: "the suite has changed since".to_owned() });
         }
-        Ok(Compared::Changed { why: "files that matter differ".to_owned() })
+        let before = before.clone();
+        let weighed = self.shared.apart(move |world| held(&asked, &suite, &pinned, &before, world)).await;
+        Ok(match weighed.map_err(|failure| Refusal::from(failure).0)? {
+            Weighed::Same { why } => Compared::Same { why },
+            Weighed::Changed { why } => Compared::Changed { why },
+        })
     }
 
     async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
         let (suite, mut prepared) = self.prepared(asked).await?;
         let plan = &mut prepared.plan;
+        if let (Cause::Push, Some(reasons)) = (asked.cause, &plan.skip) {
+            // Nobody asked for it just now, so nobody is asked either.
+            return Err(never(Ending::Skipped, only(reasons)));
+        }
         let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
         plan.episode = episode(plan.episode, plan.continues.is_some(), plan.retry.as_ref(), looked);
         budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
@@ -213,9 +224,38 @@ fn fetch(
         run: asked.run.clone(),
         head: asked.head.clone(),
         base,
+        asked_base: Some(asked.base.clone()),
         continues: asked.continues.as_ref().map(|run| shared.evidence().join(run.as_str())),
         retries: asked.retries.as_ref().map(|run| shared.evidence().join(run.as_str())),
     }))
+}
+
+/// Holds what was planned against what would be planned now.
+fn held(
+    asked: &Asked,
+    suite: &Suite,
+    pinned: &Pinned,
+    before: &Plan,
+    world: &World<'_>,
+) -> Result<Weighed, Failure> {
+    let options = options(asked)?;
+    let commits = commits(asked, pinned);
+    weigh(suite, &options, &commits, &before.origin, &before.arms, world)
+}
+
+/// The keys of the request, without the head: that was compared with it when the command was taken.
+fn options(asked: &Asked) -> Result<Options, Failure> {
+    let options = asked.request().options().map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Options { sha: None, ..options })
+}
+
+fn commits<'a>(asked: &'a Asked, pinned: &'a Pinned) -> Commits<'a> {
+    Commits {
+        repo: &asked.pull.repo.name,
+        base: Some(&asked.base_ref),
+        head: asked.head.as_str(),
+        pinned: Some(pinned),
+    }
 }
 
 fn make(
@@ -225,15 +265,8 @@ fn make(
     pinned: &Pinned,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
-    let mut options = asked.request().options().map_err(|error| Failure::Usage(error.to_string()))?;
-    // The head was compared with it when the command was taken.
-    options.sha = None;
-    let commits = Commits {
-        repo: &asked.pull.repo.name,
-        base: Some(&asked.base_ref),
-        head: asked.head.as_str(),
-        pinned: Some(pinned),
-    };
+    let options = options(asked)?;
+    let commits = commits(asked, pinned);
     let calibration = shared.config.calibrations.get(&asked.suite);
     let known = Known { calibration: calibration.map(PathBuf::as_path), config: shared.file.as_deref() };
     match (&pinned.retries, &pinned.continues) {

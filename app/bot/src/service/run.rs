@@ -163,6 +163,8 @@ fn put_together(parts: &Parts, store: &SqlStore, owner: String) -> Result<Here, 
             web: config.github.web_url.clone(),
             say_after_ms: parts.say_after_ms,
             notify_after_ms: config.notify_after_s.saturating_mul(SECOND),
+            always: if config.checks.always_report { config.suites.clone() } else { Vec::new() },
+            conclusions: config.checks.conclusions,
         },
         put_off: PutOff::default(),
     })

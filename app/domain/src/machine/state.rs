@@ -38,6 +38,9 @@ pub struct Frame {
     pub retry: Option<Retry>,
     /// What a person must agree to first.
     pub confirm: Option<String>,
+    /// Whether only what cannot alter a measurement differs, so that skipping is proposed.
+    #[serde(default)]
+    pub skip: bool,
     /// How measurements are waited for.
     #[serde(default)]
     pub late: Late,
@@ -62,6 +65,7 @@ impl Frame {
             earlier_rounds: plan.earlier_rounds,
             retry: plan.retry.clone(),
             confirm: plan.confirm.clone(),
+            skip: plan.skip.is_some(),
             late: plan.late.unwrap_or_default(),
             each_ms: plan.each_ms,
         }

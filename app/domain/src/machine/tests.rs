@@ -23,6 +23,7 @@ struct Bench {
 
 fn frame(mode: RoundMode, treatments: &[&str], looks: &[u64]) -> Frame {
     Frame {
+        skip: false,
         late: crate::machine::timing::Late::default(),
         plan: Digest::of(b"plan"),
         treatments: treatments.iter().map(|name| name.parse().unwrap()).collect(),

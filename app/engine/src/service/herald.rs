@@ -13,7 +13,7 @@ use super::checks::{self, check_name};
 use super::saying::{Saying, carried_target, check_target, notify_target, verdict_target};
 use super::{Archive, Service, told, views};
 use crate::drive::is_finished;
-use crate::engine::{EngineError, plan_of};
+use crate::engine::{EngineError, key_of, plan_of};
 
 /// How many changed subjects are looked at in one go.
 const BATCH: usize = 64;
@@ -140,7 +140,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             head: asked.head.clone(),
             name: check_name(&asked.suite),
             external: asked.run.to_string(),
-            conclusion: views::conclusion(over.and_then(|over| over.verdict), ended),
+            conclusion: self.settings.conclusions.of(
+                over.and_then(|over| over.verdict),
+                ended,
+                shown.decision.is_some(),
+            ),
             title: check.title,
             summary: check.summary,
             text: check.text,
@@ -183,7 +187,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             Stage::Running => {
                 let run = self.engine.read(&asked.run).await?;
                 let ahead = self.ahead(&asked.run).await?;
-                let at = views::state_of(&run, Some(ahead));
+                let mut at = views::state_of(&run, Some(ahead));
+                if let State::AwaitingConfirmation { skip, .. } = &mut at
+                    && let Some(subject) = self.desk().read(&key_of(&asked.run)).await?
+                {
+                    *skip = plan_of(&subject)?.skip.unwrap_or_default();
+                }
                 self.engine.records.live(&asked.run, at.clone()).unwrap_or_else(|_| early(at))
             }
             Stage::Over(over) if over.evidence.is_some() => match self.engine.records.sealed(&asked.run) {

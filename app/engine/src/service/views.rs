@@ -1,13 +1,11 @@
 //! What a comment shows: how far a run is, and all of it before there is a folder of evidence.
 
 use domain::machine::{Run, State as At, Stop, TrialState};
-use domain::ports::forge::Conclusion;
 use domain::pull::Asked;
 use domain::rounds::RoundMode;
 use domain::time::{MINUTE, Ms, utc};
-use domain::view::{Ending, Job, State, Treatment, Verdict, View};
+use domain::view::{Job, State, Treatment, View};
 
-use super::conclusions::Conclusions;
 
 /// Digits of the digest of a plan that a person types.
 pub const SHOWN: usize = 12;
@@ -102,10 +100,4 @@ fn live(run: &Run) -> Vec<Job> {
 
 fn job(id: String) -> Job {
     Job { id, url: None }
-}
-
-/// How a check ends that shows this, by the usual rules; `None` while the run goes on.
-#[must_use]
-pub fn conclusion(verdict: Option<Verdict>, ended: Option<Ending>) -> Option<Conclusion> {
-    Conclusions::default().of(verdict, ended, false)
 }

@@ -203,6 +203,8 @@ pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
         each_ms: None,
         retry: retries.then(|| Retry { adopts: adopts.collect(), ..Retry::default() }),
         confirm: chance.happens(150).then(|| "it costs something".to_owned()),
+        skip: None,
+        scope: None,
         late: None,
         notes: Vec::new(),
     })

@@ -82,6 +82,8 @@ pub(crate) fn plan(treatments: &[&str], looks: &[u64]) -> Plan {
         each_ms: None,
         retry: None,
         confirm: None,
+        skip: None,
+        scope: None,
         late: None,
         notes: vec!["each invocation is a ledger of its own".to_owned()],
     }

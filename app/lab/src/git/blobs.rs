@@ -3,8 +3,31 @@
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, BufReader, Read};
 
-use super::GitError;
 use super::command::Git;
+use super::{GitError, Mirror};
+
+impl Mirror {
+    /// The contents of blobs in their order, from one call of git; `None` for one of more than `most` bytes.
+    ///
+    /// # Errors
+    /// An object that is not there or is no blob, or git failed.
+    pub fn contents(&self, objects: &[&str], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let mut all = Vec::with_capacity(objects.len());
+        read_blobs(self.git(), objects, |_, bytes, content| {
+            let broken = |why: io::Error| GitError::system("reading from git cat-file", &why);
+            if bytes > most {
+                io::copy(content, &mut io::sink()).map_err(broken)?;
+                all.push(None);
+            } else {
+                let mut read = Vec::new();
+                content.read_to_end(&mut read).map_err(broken)?;
+                all.push(Some(read));
+            }
+            Ok::<(), GitError>(())
+        })?;
+        Ok(all)
+    }
+}
 
 /// Gives the content of each object to `take`, in the order of `objects`: its place in them, its bytes, and what to read
 /// them from. Its size is known before its content is read; `take` reads all of it. An error of `take` ends the call.

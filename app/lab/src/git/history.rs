@@ -3,7 +3,19 @@
 use domain::ids::CommitSha;
 
 use super::error::plain;
+use super::tree::Kind;
 use super::{GitError, Mirror, TreePath};
+
+/// A path that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: TreePath,
+    /// What stood there, and its object; `None` where nothing did.
+    pub before: Option<(Kind, String)>,
+    /// What stands there now.
+    pub after: Option<(Kind, String)>,
+}
 
 /// The best common ancestors of two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,9 +84,69 @@ impl Mirror {
         paths.dedup();
         Ok(paths)
     }
+
+    /// The same paths with what stands there on both sides.
+    ///
+    /// # Errors
+    /// Git failed.
+    pub fn changes(&self, one: &CommitSha, other: &CommitSha) -> Result<Vec<Change>, GitError> {
+        let flags = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        let args: Vec<&str> =
+            flags.into_iter().chain(["--ignore-submodules=none", one.as_str(), other.as_str()]).collect();
+        let mut all = changes(&self.git().run(&args)?).ok_or_else(|| GitError::unexpected("diff-tree"))?;
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(all)
+    }
+}
+
+/// Reads what `diff-tree -r -z` printed: `:mode mode object object letter`, the path, each ended by NUL.
+fn changes(printed: &[u8]) -> Option<Vec<Change>> {
+    let mut parts = printed.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+    let mut all = Vec::new();
+    while let Some(head) = parts.next() {
+        let mut fields = std::str::from_utf8(head).ok()?.strip_prefix(':')?.split(' ');
+        let (modes, objects) = ([fields.next()?, fields.next()?], [fields.next()?, fields.next()?]);
+        let side = |at: usize| match modes[at] {
+            "000000" => Some(None),
+            mode => Some(Some((Kind::of(mode)?, objects[at].to_owned()))),
+        };
+        all.push(Change { path: TreePath::new(parts.next()?), before: side(0)?, after: side(1)? });
+    }
+    Some(all)
 }
 
 fn commits(printed: &[u8], what: &str) -> Result<Vec<CommitSha>, GitError> {
     let text = String::from_utf8_lossy(printed);
     text.lines().map(|line| line.trim().parse().map_err(|_| GitError::unexpected(what))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_of_a_change() {
+        let printed = b":100644 100755 aa bb M\0a b\0:000000 120000 00 cc A\0l\0:160000 000000 dd 00 D\0s\0";
+        let read = changes(printed).unwrap();
+        let shown: Vec<(&[u8], Option<Kind>, Option<Kind>)> = read
+            .iter()
+            .map(|c| {
+                (c.path.bytes(), c.before.as_ref().map(|(kind, _)| *kind), c.after.as_ref().map(|(kind, _)| *kind))
+            })
+            .collect();
+        let file = |executable| Some(Kind::File { executable });
+        assert_eq!(
+            shown,
+            [
+                (&b"a b"[..], file(false), file(true)),
+                (b"l", None, Some(Kind::Link)),
+                (b"s", Some(Kind::Submodule), None)
+            ]
+        );
+        assert_eq!(read[0].after.as_ref().unwrap().1, "bb");
+        assert_eq!(changes(b""), Some(Vec::new()));
+        for broken in [&b":100644 100644 aa bb M\0"[..], b"a\0", b":040000 100644 aa bb M\0a\0", b":100644\0a\0"] {
+            assert_eq!(changes(broken), None, "{broken:?}");
+        }
+    }
 }

@@ -151,7 +151,7 @@ impl Mirror {
 
 impl Kind {
     /// What a mode of git means; `None` for a folder and what git has none for.
-    fn of(mode: &str) -> Option<Self> {
+    pub(super) fn of(mode: &str) -> Option<Self> {
         match mode {
             "100755" => Some(Self::File { executable: true }),
             "120000" => Some(Self::Link),

@@ -52,6 +52,8 @@ pub(super) fn plan(commit: &CommitSha, launch: &Launch) -> Plan {
         each_ms: None,
         retry: None,
         confirm: None,
+        skip: None,
+        scope: None,
         late: None,
         notes: Vec::new(),
     }

@@ -1,5 +1,6 @@
 //! Cases from the field: the right sentence for the right outcome.
 
+use domain::scope::{Class, Classified, ScopeOf};
 use domain::view::{Direction, Metric, Reason, Verdict, View};
 use serde_json::{Value, json};
 
@@ -61,6 +62,45 @@ fn a_topology_change_never_speaks_of_work_per_core() {
         let body = comment(&judged(&input));
         assert!(!body.to_lowercase().contains("efficien"), "{id}: {body}");
     }
+}
+
+#[test]
+fn a_change_of_the_pool_is_an_exchange_of_latency_and_compute() {
+    let mut scope = ScopeOf::default();
+    scope.add(Class::Shuffle, Some("spill & merge need <b>skewed</b> data"));
+    scope.add(Class::Topology, Some("pool lifecycle\n@everyone"));
+    for (id, input) in crate::support::vectors() {
+        let mut view = judged(input);
+        view.scope = Some(scope.clone());
+        let body = comment(&view);
+        assert!(!body.to_lowercase().contains("efficien"), "{id}: {body}");
+        assert!(body.contains("Scope: shuffle (") && body.contains("; topology ("), "{id}: {body}");
+        assert!(!body.contains("<b>") && !body.contains("@everyone"), "{id}: {body}");
+    }
+    let mut case = quiet(5);
+    scale(&mut case, None, "elapsed", 1.0 / 1.5);
+    let mut view = judged(&case);
+    view.workload = vec!["preset light".to_owned()];
+    let before = comment(&view);
+    view.scope = Some(scope);
+    let body = comment(&view);
+    assert!(interpretation(&body).contains("latency with compute cost"), "{body}");
+    assert!(interpretation(&body).contains("latency and topology win"), "{body}");
+    let changed: Vec<&str> = body.lines().filter(|line| !before.lines().any(|other| other == *line)).collect();
+    insta::assert_snapshot!(changed.join("\n"));
+}
+
+#[test]
+fn a_change_of_a_stage_may_be_one_of_work_per_core() {
+    let mut case = quiet(5);
+    scale(&mut case, None, "cpu_time_total", 1.3);
+    let mut view = judged(&case);
+    let plain = interpretation(&comment(&view)).to_owned();
+    view.scope = Some(ScopeOf { classes: vec![Classified { class: Class::StageLocal, why: Vec::new() }] });
+    let body = comment(&view);
+    assert!(body.contains("Scope: stage-local."), "{body}");
+    assert!(plain.contains("Efficiency"), "{plain}");
+    assert_eq!(interpretation(&body), plain);
 }
 
 #[test]

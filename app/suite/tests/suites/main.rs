@@ -6,6 +6,7 @@
 mod errors;
 mod hostile;
 mod request;
+mod scope;
 mod setup;
 mod shipped;
 mod whole;

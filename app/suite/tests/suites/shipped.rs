@@ -128,7 +128,7 @@ fn what_the_comments_of_zephyr_say_about_the_rest() {
         "lib/iris/src/iris/x.py",
     ] {
         let needed = suite.scope.of([path]);
-        let span = needed.stages.unwrap_or_else(|| panic!("no rule for {path}")).to_string();
+        let span = needed.stages.unwrap_or_else(|| panic!("no rule for {path}")).value.to_string();
         assert!(newest.contains_key(&span), "{path}: {span}");
     }
 }

@@ -2,6 +2,7 @@
 
 use domain::request::HarnessPolicy;
 use domain::rounds::RoundMode;
+use domain::scope::Class;
 use domain::view::Grade;
 use suite::cluster::{Place, place_of};
 use suite::judging::{Factor, HostClass, MemoryLimit};
@@ -141,20 +142,27 @@ fn policies_of_zephyr() {
 fn scope_of_zephyr() {
     let suite = zephyr();
     let needed = |paths: &[&str]| suite.scope.of(paths.iter().copied());
-    let stages = |paths: &[&str]| needed(paths).stages.map(|value| value.to_string());
+    let stages = |paths: &[&str]| needed(paths).stages.map(|wanted| wanted.value.to_string());
+    let class = |paths: &[&str]| needed(paths).classes.classes[0].class;
     assert!(needed(&["README.md", "docs/a/b.txt", "lib/x/tests/a.py", "a_test.py"]).is_trivial());
     assert!(needed(&[]).is_trivial());
     assert_eq!(stages(&["lib/x/tokenize/a.py", "x.md"]).as_deref(), Some("tokenize..tokenize"));
     assert_eq!(stages(&["a/tokenize/a.py", "a/deduplication/fuzzy_minhash.py"]).as_deref(), Some("tokenize..minhash"));
     let pool = needed(&["lib/zephyr/src/zephyr/coordinator.py"]);
-    assert_eq!((pool.classes[0].0.as_str(), pool.min_concurrency), ("topology", Some(8)));
+    assert_eq!((pool.classes.classes[0].class, pool.concurrency.unwrap().value), (Class::Topology, 8));
+    assert_eq!(pool.sources.unwrap().value, 8);
     let shuffle = needed(&["lib/zephyr/src/zephyr/spill_merge.py"]);
-    assert_eq!(shuffle.classes[0].0, "shuffle");
-    assert!(shuffle.classes[0].1.as_ref().unwrap().contains("skewed"));
+    assert_eq!(shuffle.classes.classes[0].class, Class::Shuffle);
+    assert!(shuffle.classes.classes[0].why[0].contains("skewed"));
     let deeper = needed(&["lib/zephyr/src/zephyr/pool/x.py"]);
-    assert_eq!((deeper.classes[0].0.as_str(), deeper.min_concurrency), ("shuffle", None), "* stays inside a name");
+    assert_eq!((deeper.classes.classes[0].class, deeper.concurrency), (Class::Shuffle, None), "* stays inside a name");
+    assert_eq!(class(&["experiments/datakit/zephyr_benchmark.py"]), Class::Benchmark);
     let other = needed(&["setup.cfg", "a/tokenize/b.py"]);
-    assert_eq!((other.unmatched, other.parameter.as_deref(), other.is_trivial()), (1, Some("stages"), false));
+    assert_eq!((other.unmatched, other.is_trivial()), (1, false));
+    let trivial = needed(&["lib/zephyr/LICENSE", "x.md"]);
+    assert_eq!((trivial.ignored, trivial.is_trivial()), (2, true));
+    assert_eq!(trivial.why_trivial().as_deref(), Some("nothing reads it at run time"));
+    assert_eq!((suite.scope.rank("light"), suite.scope.rank("full"), suite.scope.rank("range")), (0, 1, 2));
 }
 
 #[test]

@@ -115,6 +115,8 @@ pub(super) fn prepare(
         each_ms: None,
         retry: None,
         confirm: None,
+        skip: None,
+        scope: None,
         late: crate::command::run::late(suite),
         notes,
     };

@@ -5,6 +5,8 @@ use domain::budget::{Estimate, to_ms};
 use domain::plan::Plan;
 use suite::{Resolved, Suite};
 
+use super::plan::only;
+
 /// What the suite file says of a trial.
 pub(crate) fn by_suite(suite: &Suite, preset: Option<&str>) -> Option<Estimate> {
     let expect = suite.preset(preset?)?.expect;
@@ -19,7 +21,8 @@ pub(super) fn unusual(resolved: &Resolved) -> Option<String> {
         .then(|| "another sample than the preset's was asked for, which nobody vouches for to stay as it is".to_owned())
 }
 
-/// Why a person must agree to a plan: because of what was asked for, or because of what it costs.
+/// Why a person must agree to a plan: because nothing that matters seems to differ, because of what was asked for, or because
+/// of what it costs.
 pub(crate) fn agreement(
     suite: &Suite,
     plan: &Plan,
@@ -27,6 +30,7 @@ pub(crate) fn agreement(
     estimate: Option<&Estimate>,
 ) -> Option<String> {
     let cost = estimate.and_then(|estimate| estimate.above(plan, suite.limits.confirm_above));
-    let all: Vec<String> = unusual.cloned().into_iter().chain(cost).collect();
+    let skip = plan.skip.as_ref().map(|reasons| format!("{}, and measuring it is likely to show nothing", only(reasons)));
+    let all: Vec<String> = skip.into_iter().chain(unusual.cloned()).chain(cost).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

@@ -18,7 +18,8 @@ use suite::cluster::Cluster;
 use suite::generation::{CannotRun, Generation, detect};
 use suite::{Arm, Backend, Resolved, Suite};
 
-use super::plan::{Found, usage};
+use super::found::Found;
+use super::plan::usage;
 use crate::failure::Failure;
 
 /// Largest file that is searched for the marks of a generation, bytes.

@@ -4,12 +4,15 @@ mod answer;
 mod cost;
 mod earlier;
 mod follow;
+mod found;
 mod launches;
 mod noise;
 mod place;
 mod plan;
 mod progress;
 mod retry;
+mod trivial;
+mod weigh;
 
 use std::path::PathBuf;
 
@@ -28,7 +31,9 @@ pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
 pub use plan::{Commits, Known, Pinned, Prepared, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
+pub(crate) use plan::only;
 pub use retry::{bring, retry as prepare_retry};
+pub use weigh::{Weighed, weigh};
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};

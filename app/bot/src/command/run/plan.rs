@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use domain::arms::{Arms, Treatment};
-use domain::comparability::Context;
+use domain::arms::Arms;
 use domain::ids::{CommitSha, Digest, RunId};
 use domain::machine::timing::Late;
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
@@ -14,15 +13,16 @@ use domain::ports::Clock;
 use domain::pull::FromPull;
 use domain::request::{Options, Rounds};
 use lab::bundle::Bundler;
-use lab::git::tree::FileAt;
-use lab::git::{GitError, Mirror, Source, TreePath};
+use lab::git::{Mirror, Source};
 use lab::scratch::{self, Scratch};
-use suite::{Backend, Resolved, Suite};
+use suite::{Backend, Suite};
 
 use super::cost::{agreement, by_suite, unusual};
+use super::found::find;
 use super::launches::Roles;
 use super::noise::{Noise, hints};
 use super::place::RunsOn;
+use super::trivial::{Difference, difference};
 use crate::cli::World;
 use crate::failure::Failure;
 
@@ -54,6 +54,8 @@ pub struct Pinned {
     pub head: CommitSha,
     /// The newest commit of the branch that it is to be merged into.
     pub base: CommitSha,
+    /// The same at the moment of the request. Once the head is merged, only this one still says what it changed.
+    pub asked_base: Option<CommitSha>,
     /// The finished folder of the run that is continued.
     pub continues: Option<std::path::PathBuf>,
     /// The finished folder of the run that is retried.
@@ -100,28 +102,8 @@ pub struct Prepared {
     pub(in crate::command) _holds: Option<Scratch>,
 }
 
-/// Names of branches that a head is usually merged into.
-const USUAL_BASES: [&str; 3] = ["origin/HEAD", "main", "master"];
-/// Files that say which versions of other software a commit uses.
-const LOCK_FILES: [&str; 6] =
-    ["Cargo.lock", "uv.lock", "poetry.lock", "requirements.txt", "package-lock.json", "go.sum"];
-const LARGEST_LOCK_FILE: u64 = 32 << 20;
-
 pub(super) fn usage(error: impl std::fmt::Display) -> Failure {
     Failure::Usage(error.to_string())
-}
-
-/// What git says of what was asked for is the asker's to mend; what it could not do is not.
-fn git(error: GitError) -> Failure {
-    match &error {
-        GitError::Name { .. }
-        | GitError::UnknownRevision { .. }
-        | GitError::Unrelated { .. }
-        | GitError::Source { .. }
-        | GitError::UnsafePath { .. }
-        | GitError::TooLarge { .. } => usage(error),
-        _ => Failure::Other(error.into()),
-    }
 }
 
 /// Plans a comparison.
@@ -135,23 +117,34 @@ pub fn prepare(
     known: &Known<'_>,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
-    let mut resolved = suite::resolve(suite, options).map_err(usage)?;
-    if matches!(resolved.rounds, Some(Rounds::More(_))) {
+    let asked = suite::resolve(suite, options).map_err(usage)?;
+    if matches!(asked.rounds, Some(Rounds::More(_))) {
         return Err(usage("rounds=+n adds rounds to an earlier run: name its folder with --continue"));
     }
     let runs_on = RunsOn::of(suite, known.config, world)?;
-    runs_on.complete(&mut resolved);
     let (mirror, holds) = mirror(commits, world)?;
-    let mut found = find(suite, &mirror, commits, options, &resolved)?;
+    let mut found = find(suite, &mirror, commits, options, &asked)?;
+    let applied = suite::apply(suite, options, &found.needed).map_err(usage)?;
+    let differs = applied.differs(options);
+    let mut resolved = applied.resolved;
+    runs_on.complete(&mut resolved);
     let now = world.machine.clock.now();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
-    let noise = Noise::of(suite, &resolved, &fingerprint, known.calibration, world)?;
+    let noise = match Noise::of(suite, &resolved, &fingerprint, known.calibration, world) {
+        // Nobody asked for another workload than the calibrated one; the rules did.
+        Err(Failure::Usage(why)) if differs && known.calibration.is_some() => {
+            let none = Noise::of(suite, &resolved, &fingerprint, None, world)?;
+            Noise { unfit: Some(format!("not calibrated for what the rules want: {why}")), ..none }
+        }
+        noise => noise?,
+    };
     let looks = resolved.looks(noise.calibrated.grade, noise.rows);
     let hints = hints(&looks, noise.calibrated.grade);
     let mut notes = Vec::new();
     if commits.pinned.is_none() {
         notes.push("a ledger of its own: repeating it does not correct for the repetitions".to_owned());
     }
+    notes.extend(applied.notes);
     notes.extend(noise.unfit);
     let steps = Roles::of(suite, &resolved, &mut found, &mirror, noise.host.as_deref())?;
     notes.append(&mut found.notes);
@@ -166,6 +159,10 @@ pub fn prepare(
         // Without a registry, every invocation is a ledger of its own.
         None => run.to_string(),
     };
+    let skip = skip(suite, &mirror, &found.arms)?;
+    if let Some(reasons) = &skip {
+        notes.push(only(reasons));
+    }
     let ledger = ledger(&whose, &found.trees, &fingerprint);
     let plan = Plan {
         schema: PLAN_SCHEMA,
@@ -193,6 +190,8 @@ pub fn prepare(
         each_ms: resolved.expect.wall.map(|wall| wall.0),
         retry: None,
         confirm: None,
+        skip,
+        scope: Some(found.needed.classes).filter(|scope| !scope.classes.is_empty()),
         late: late(suite),
         notes,
     };
@@ -238,114 +237,30 @@ pub(in crate::command) fn empty_mirror(world: &World<'_>) -> Result<(Mirror, Scr
     Ok((mirror, holds))
 }
 
-/// What the repository says of the arms.
-pub(super) struct Found {
-    pub(super) arms: Arms,
-    pub(super) origin: Origin,
-    pub(super) trees: BTreeMap<String, String>,
-    pub(super) contexts: BTreeMap<String, Context>,
-    pub(super) notes: Vec<String>,
+/// What alone differs.
+pub(crate) fn only(reasons: &[String]) -> String {
+    format!("only {} changed", reasons.join("; "))
 }
 
-fn find(
-    suite: &Suite,
-    mirror: &Mirror,
-    commits: &Commits<'_>,
-    options: &Options,
-    resolved: &Resolved,
-) -> Result<Found, Failure> {
-    let head = match commits.pinned {
-        Some(pinned) => pinned.head.clone(),
-        None => mirror.resolve(commits.head).map_err(git)?,
-    };
-    if let Some(sha) = &options.sha
-        && !head.as_str().starts_with(sha.as_str())
-    {
-        return Err(usage(format!("the head is {head}, not {sha}")));
+/// What alone differs between the control and every treatment, where that cannot alter a measurement. A treatment that
+/// declares a difference has one beside its files.
+fn skip(suite: &Suite, mirror: &Mirror, arms: &Arms) -> Result<Option<Vec<String>>, Failure> {
+    let mut commits: Vec<&CommitSha> = arms.treatments().iter().map(|treatment| &treatment.commit).collect();
+    commits.dedup();
+    if arms.treatments().iter().any(|treatment| !treatment.declared.is_empty()) {
+        return Ok(None);
     }
-    let (name, base) = base(mirror, commits)?;
-    let mut notes = Vec::new();
-    let (control, merge_bases) = if let Some(name) = &options.control {
-        (mirror.resolve(name).map_err(git)?, Vec::new())
-    } else {
-        let bases = mirror.merge_bases(&base, &head).map_err(git)?;
-        if bases.all.len() > 1 {
-            let all: Vec<&str> = bases.all.iter().map(CommitSha::short).collect();
-            notes.push(format!("{} merge bases ({}); the newest is the control", all.len(), all.join(", ")));
-        }
-        (bases.taken, bases.all)
-    };
-    let mut treatments = Vec::new();
-    for treatment in &resolved.treatments {
-        let commit = match &treatment.asked.commit {
-            None => head.clone(),
-            Some(name) => mirror.resolve(name).map_err(git)?,
-        };
-        let (name, declared) = (treatment.asked.name.clone(), treatment.asked.declared.clone());
-        treatments.push(Treatment { name, commit, declared });
-    }
-    let arms = Arms::new(control, treatments).map_err(usage)?;
-    let changed = mirror.changed_paths(arms.control(), &head).map_err(anyhow::Error::from)?;
-    let matters = |path: &TreePath| !suite.scope.of([path.text().as_ref()]).is_trivial();
-    if *arms.control() == head {
-        let swapped = base != head && mirror.behind(&head, &base).is_ok_and(|commits| commits > 0);
-        let hint = if swapped { "; are --base and --head the wrong way round?" } else { "" };
-        notes.push(format!("control and head are the same commit{hint}"));
-    } else if !changed.iter().any(matters) {
-        notes.push("only files that the suite ignores differ".to_owned());
-    }
-    let (mut trees, mut contexts) = (BTreeMap::new(), BTreeMap::new());
-    for role in arms.roles() {
-        let Some(commit) = arms.commit(&role) else { continue };
-        let tree = mirror.tree_digest(commit, matters).map_err(anyhow::Error::from)?;
-        trees.insert(role.to_string(), tree.as_str().to_owned());
-        contexts.insert(role.to_string(), context(mirror, commit)?);
-    }
-    let origin = Origin {
-        repository: match commits.pinned {
-            Some(pinned) => pinned.repository.clone(),
-            None => Source::of(commits.repo).map_err(usage)?.name(),
-        },
-        base: name.to_owned(),
-        head: commits.head.to_owned(),
-        merge_bases,
-        behind: mirror.behind(arms.control(), &base).ok(),
-        trees: BTreeMap::new(),
-        changed_paths: changed.len() as u64,
-        unknown_commits: Vec::new(),
-        ran: BTreeMap::new(),
-        pull: commits.pinned.map(|pinned| pinned.pull.clone()),
-    };
-    Ok(Found { arms, origin, trees, contexts, notes })
-}
-
-/// The base and the name that it goes by.
-fn base<'a>(mirror: &Mirror, commits: &Commits<'a>) -> Result<(&'a str, CommitSha), Failure> {
-    if let (Some(pinned), Some(name)) = (commits.pinned, commits.base) {
-        return Ok((name, pinned.base.clone()));
-    }
-    match commits.base {
-        Some(name) => Ok((name, mirror.resolve(name).map_err(git)?)),
-        None => USUAL_BASES
-            .into_iter()
-            .find_map(|name| Some((name, mirror.resolve(name).ok()?)))
-            .ok_or_else(|| usage("no branch origin/HEAD, main or master: name one with --base")),
-    }
-}
-
-/// What follows from a commit and is told when it differs: the files that pin other software.
-fn context(mirror: &Mirror, commit: &CommitSha) -> Result<Context, Failure> {
-    let mut context = Context::default();
-    for name in LOCK_FILES {
-        let path = TreePath::new(name);
-        if let FileAt::Content(bytes) =
-            mirror.read_file(commit, &path, LARGEST_LOCK_FILE).map_err(anyhow::Error::from)?
-        {
-            let digest = Digest::of(&bytes).as_str().get(..12).map(str::to_owned);
-            context.0.insert(name.to_owned(), digest);
+    let mut all: Vec<String> = Vec::new();
+    for commit in commits {
+        match difference(suite, mirror, arms.control(), commit)? {
+            Difference::Matters(_) => return Ok(None),
+            Difference::Trivial(reasons) if reasons.is_empty() => return Ok(None),
+            Difference::Trivial(reasons) => {
+                all.extend(reasons.into_iter().filter(|reason| !all.contains(reason)).collect::<Vec<_>>());
+            }
         }
     }
-    Ok(context)
+    Ok(Some(all).filter(|reasons| !reasons.is_empty()))
 }
 
 /// The scripts of the suite: it is not whole without them.
