@@ -81,6 +81,6 @@ impl Hub {
     }
 }
 
-fn granted(permissions: Option<BTreeMap<String, Option<String>>>) -> BTreeMap<String, String> {
+pub(crate) fn granted(permissions: Option<BTreeMap<String, Option<String>>>) -> BTreeMap<String, String> {
     permissions.unwrap_or_default().into_iter().filter_map(|(name, level)| Some((name, level?))).collect()
 }

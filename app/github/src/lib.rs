@@ -6,8 +6,11 @@
 //! - `lane`: the pace of each installation and the time until which it is to be left alone.
 //! - `asking`: wire, tokens, lanes and names together: what is repeated, how a renamed repository is found.
 //! - `pulls`, `permissions`, `comments`, `checks`, `deliveries`, `identity`: the questions themselves.
+//! - [`needs`]: what the app has to be allowed and told of. `app`, `reach`: the app and its hook as GitHub has them, and what
+//!   it reaches.
 //! - `objects`: what of GitHub's answers is read, every field of it optional. `redact`: texts without secrets.
 
+mod app;
 mod asking;
 mod checks;
 pub mod clock;
@@ -18,10 +21,12 @@ mod identity;
 mod keys;
 mod lane;
 mod names;
+pub mod needs;
 mod objects;
 mod pages;
 mod permissions;
 mod pulls;
+mod reach;
 mod redact;
 pub mod settings;
 mod times;
@@ -29,6 +34,7 @@ mod tokens;
 mod verdict;
 mod wire;
 
+pub use app::{AppFacts, Hook};
 pub use clock::Clock;
 pub use forge::GitHub;
 pub use identity::{Identity, Installation};

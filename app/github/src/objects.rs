@@ -143,3 +143,12 @@ pub(crate) struct Sent {
     /// Kept as it is written: numbers lose nothing.
     pub(crate) payload: Option<Box<RawValue>>,
 }
+
+/// `GET /app/hook/config`.
+#[derive(Deserialize)]
+pub(crate) struct HookConfig {
+    pub(crate) url: Option<String>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) insecure_ssl: Option<Value>,
+    pub(crate) secret: Option<String>,
+}

@@ -31,9 +31,7 @@ impl Key {
     /// What GitHub is asked for.
     pub(crate) fn request(self) -> Value {
         let permissions = match self.need {
-            Need::Api => json!({
-                "checks": "write", "contents": "read", "issues": "write", "metadata": "read", "pull_requests": "read",
-            }),
+            Need::Api => Value::Object(crate::needs::permissions()),
             Need::Git => json!({ "contents": "read" }),
         };
         json!({ "repository_ids": [self.repo], "permissions": permissions })

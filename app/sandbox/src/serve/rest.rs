@@ -12,6 +12,7 @@ use crate::api::call::{Call, pairs};
 use crate::api::reply::{Reply, refuse};
 use crate::api::{answer as handle, breaches};
 use crate::auth::Caller;
+use crate::stamp;
 use crate::exchange::{Exchange, Logged};
 use crate::faults::{Fault, met};
 use crate::sandbox::Shared;
@@ -177,6 +178,7 @@ fn finish(state: &mut State, asked: &Asked, reply: &Reply) -> Response<Body> {
     }
     let id = state.dice.hex(16);
     set("x-github-request-id", &id);
+    set("date", &stamp::http(state.now()));
     for (name, value) in &reply.headers {
         set(name, value);
     }
