@@ -11,8 +11,7 @@ pub(crate) fn written(ms: u64) -> String {
 /// The time as headers have it: `Sat, 31 Jan 2026 12:00:00 GMT`.
 pub(crate) fn http(ms: u64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (days, second) = (ms / 86_400_000, ms / 1000 % 86_400);
     let (year, month, day) = civil(days);
     let name = |names: &[&'static str], at: u64| names.get(usize::try_from(at).unwrap_or(0)).copied().unwrap_or("");

@@ -25,6 +25,8 @@ const OF_PULL: &str = "SELECT id, repo_id, number, suite, request, head, ledger,
     ended_ms FROM run WHERE repo_id = $1 AND number = $2 ORDER BY created_ms DESC, id DESC";
 const ACTIVE: &str = "SELECT id, repo_id, number, suite, request, head, ledger, active, outcome, evidence, created_ms, \
     ended_ms FROM run WHERE active = 1 ORDER BY created_ms, id";
+const OF_ID: &str = "SELECT id, repo_id, number, suite, request, head, ledger, active, outcome, evidence, created_ms, \
+    ended_ms FROM run WHERE id = $1";
 // A place in the line: everybody who has started, and everybody who waits longer.
 // Whoever asks is ready to start; those that are not (being planned, waiting for a person) keep nobody from it.
 // The slot of a run: 0 it never asked, 2 it waits, 1 it may start.
@@ -85,6 +87,11 @@ pub(crate) async fn of_pull(pool: &AnyPool, repo: u64, number: u64) -> Result<Ve
     let query = sqlx::query_as(OF_PULL).bind(to_number(repo)?).bind(to_number(number)?);
     let rows: Vec<Row> = query.fetch_all(pool).await?;
     rows.into_iter().map(run).collect()
+}
+
+pub(crate) async fn of_id(pool: &AnyPool, id: &RunId) -> Result<Option<RunRow>, Fault> {
+    let row: Option<Row> = sqlx::query_as(OF_ID).bind(id.as_str()).fetch_optional(pool).await?;
+    row.map(run).transpose()
 }
 
 pub(crate) async fn active(pool: &AnyPool) -> Result<Vec<RunRow>, Fault> {

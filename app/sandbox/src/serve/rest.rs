@@ -12,10 +12,10 @@ use crate::api::call::{Call, pairs};
 use crate::api::reply::{Reply, refuse};
 use crate::api::{answer as handle, breaches};
 use crate::auth::Caller;
-use crate::stamp;
 use crate::exchange::{Exchange, Logged};
 use crate::faults::{Fault, met};
 use crate::sandbox::Shared;
+use crate::stamp;
 use crate::state::State;
 
 /// What is sent, and how.
