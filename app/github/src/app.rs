@@ -1,91 +1,103 @@
-//! The app and its hook as GitHub has them.
+//! What the app is, for those who look whether everything is in order.
 
 use std::collections::BTreeMap;
 
 use domain::ports::forge::ForgeError;
 
 use crate::asking::Hub;
-use crate::forge::GitHub;
+use crate::identity::granted;
 use crate::objects::{App, HookConfig};
 use crate::verdict;
+use crate::wire::Reply;
 
-/// The app as GitHub has it.
+/// The app as GitHub knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppFacts {
     /// Its number.
     pub id: u64,
-    /// Its name in addresses.
+    /// Its name in addresses; its comments are by `<slug>[bot]`.
     pub slug: String,
+    /// What it is called.
+    pub name: String,
     /// What it asks for: `issues` → `write`.
     pub permissions: BTreeMap<String, String>,
     /// What it is told of.
     pub events: Vec<String>,
-    /// GitHub's clock less ours, in milliseconds, to the second; `None` where it did not say.
+    /// How many accounts it is installed at.
+    pub installations: u64,
+    /// GitHub's clock less ours when it answered, milliseconds; half a second and the way of the answer are not known.
+    /// `None` where it told no time.
     pub clock_offset_ms: Option<i64>,
 }
 
-/// Where deliveries go.
+/// Where the deliveries of the app go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hook {
-    /// The address; `None` where there is none.
+pub struct HookFacts {
+    /// The address; `None` where none is set.
     pub url: Option<String>,
-    /// `json` or `form`.
-    pub content_type: Option<String>,
-    /// Whether certificates are not checked.
+    /// Whether they are sent as JSON, which is what is read here.
+    pub json: bool,
+    /// Whether they are signed.
+    pub signed: bool,
+    /// Whether the certificate of the address is not looked at.
     pub insecure: bool,
-    /// Whether deliveries are signed.
-    pub has_secret: bool,
-}
-
-impl GitHub {
-    /// The app as GitHub has it.
-    ///
-    /// # Errors
-    /// See [`ForgeError`].
-    pub async fn app(&self) -> Result<AppFacts, ForgeError> {
-        self.hub().app().await
-    }
-
-    /// Where deliveries go.
-    ///
-    /// # Errors
-    /// See [`ForgeError`].
-    pub async fn hook(&self) -> Result<Hook, ForgeError> {
-        self.hub().hook().await
-    }
 }
 
 impl Hub {
     pub(crate) async fn app(&self) -> Result<AppFacts, ForgeError> {
-        let reply = self.ask_app("/app").await?;
-        // Read after the answer: what it took counts as the answer's age.
-        let now = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
-        let clock_offset_ms = reply.date().map(|second| {
-            let theirs = i64::try_from(second.saturating_mul(1000)).unwrap_or(i64::MAX);
-            theirs.saturating_sub(now / 1000 * 1000)
-        });
-        let app: App = reply.json().ok_or_else(|| verdict::unreadable(&reply))?;
-        let (Some(id), Some(slug)) = (app.id, app.slug) else { return Err(verdict::unreadable(&reply)) };
-        let granted = app.permissions.unwrap_or_default();
+        let (reply, slug, app) = self.app_now().await?;
+        let clock_offset_ms = reply.date().map(|second| offset(second, self.clock.now_ms()));
+        let installations = match app.installations_count {
+            Some(count) => count,
+            None => u64::try_from(self.installations().await?.len()).unwrap_or(u64::MAX),
+        };
         Ok(AppFacts {
-            id,
+            id: app.id.ok_or_else(|| verdict::unreadable(&reply))?,
+            name: app.name.unwrap_or_else(|| slug.clone()),
             slug,
-            permissions: granted.into_iter().filter_map(|(name, level)| Some((name, level?))).collect(),
+            permissions: granted(app.permissions),
             events: app.events.unwrap_or_default(),
+            installations,
             clock_offset_ms,
         })
     }
 
-    pub(crate) async fn hook(&self) -> Result<Hook, ForgeError> {
+    /// The app, its slug, and how that was said.
+    pub(crate) async fn app_now(&self) -> Result<(Reply, String, App), ForgeError> {
+        let reply = self.ask_app("/app").await?;
+        let mut app: App = reply.json().ok_or_else(|| verdict::unreadable(&reply))?;
+        let slug = app.slug.take().ok_or_else(|| verdict::unreadable(&reply))?;
+        Ok((reply, slug, app))
+    }
+
+    pub(crate) async fn hook(&self) -> Result<HookFacts, ForgeError> {
         let reply = self.ask_app("/app/hook/config").await?;
         let config: HookConfig = reply.json().ok_or_else(|| verdict::unreadable(&reply))?;
-        // A number in some versions.
-        let insecure = config.insecure_ssl.is_some_and(|value| value == "1" || value == 1);
-        Ok(Hook {
-            url: config.url.filter(|url| !url.is_empty()),
-            content_type: config.content_type,
-            insecure,
-            has_secret: config.secret.is_some_and(|secret| !secret.is_empty()),
+        let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Ok(HookFacts {
+            url: filled(config.url),
+            json: config.content_type.as_deref() == Some("json"),
+            signed: filled(config.secret).is_some(),
+            insecure: config.insecure_ssl.is_some_and(|word| word == "1" || word == 1),
         })
+    }
+}
+
+/// The clock that said this second, cut off as such times are, less ours.
+fn offset(second: u64, ours: u64) -> i64 {
+    let theirs = second.saturating_mul(1000).saturating_add(500);
+    i64::try_from(i128::from(theirs) - i128::from(ours)).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets() {
+        for (second, ours, ms) in [(10, 10_500, 0), (10, 10_000, 500), (10, 70_000, -59_500), (70, 10_000, 60_500)] {
+            assert_eq!(offset(second, ours), ms, "{second} {ours}");
+        }
+        assert_eq!(offset(u64::MAX, 0), i64::MAX);
     }
 }

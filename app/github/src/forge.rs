@@ -12,9 +12,10 @@ use domain::ports::forge::{
 use domain::time::Ms;
 use secrecy::ExposeSecret as _;
 
+use crate::app::{AppFacts, HookFacts};
 use crate::asking::Hub;
 use crate::clock::Clock;
-use crate::identity::{Identity, Installation};
+use crate::identity::Installation;
 use crate::settings::{Settings, SetupError};
 use crate::tokens::{Key, Need};
 
@@ -31,12 +32,20 @@ impl GitHub {
         Ok(Self(Arc::new(Hub::new(settings, clock)?)))
     }
 
-    /// The app as GitHub knows it: whether our keys are its keys.
+    /// The app as GitHub knows it: whether our keys are its keys, and our clock is right.
     ///
     /// # Errors
     /// See [`ForgeError`].
-    pub async fn identity(&self) -> Result<Identity, ForgeError> {
-        self.0.identity().await
+    pub async fn app(&self) -> Result<AppFacts, ForgeError> {
+        self.0.app().await
+    }
+
+    /// Where the app's deliveries go.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn hook(&self) -> Result<HookFacts, ForgeError> {
+        self.0.hook().await
     }
 
     /// Where the app is installed.

@@ -1,27 +1,12 @@
-//! Who we are there.
+//! Who we are there, and where.
 
 use std::collections::BTreeMap;
 
 use domain::ports::forge::ForgeError;
 
 use crate::asking::{Hub, plain};
-use crate::objects::{App, Installed};
+use crate::objects::Installed;
 use crate::verdict;
-
-/// The app as GitHub knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Its number.
-    pub app: u64,
-    /// Its name in addresses; its comments are by `<slug>[bot]`.
-    pub slug: String,
-    /// What it is called.
-    pub name: String,
-    /// What it asks for: `issues` → `write`.
-    pub permissions: BTreeMap<String, String>,
-    /// What it is told of.
-    pub events: Vec<String>,
-}
 
 /// An installation of the app.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,19 +26,6 @@ pub struct Installation {
 pub(crate) struct Slug(tokio::sync::OnceCell<String>);
 
 impl Hub {
-    pub(crate) async fn identity(&self) -> Result<Identity, ForgeError> {
-        let reply = self.ask_app("/app").await?;
-        let app: App = reply.json().ok_or_else(|| verdict::unreadable(&reply))?;
-        let (Some(id), Some(slug)) = (app.id, app.slug) else { return Err(verdict::unreadable(&reply)) };
-        Ok(Identity {
-            app: id,
-            name: app.name.unwrap_or_else(|| slug.clone()),
-            slug,
-            permissions: granted(app.permissions),
-            events: app.events.unwrap_or_default(),
-        })
-    }
-
     pub(crate) async fn installations(&self) -> Result<Vec<Installation>, ForgeError> {
         let mut all = Vec::new();
         self.app_pages("/app/installations?per_page=100", |reply| {
@@ -75,8 +47,7 @@ impl Hub {
 
     /// The name that our comments are by.
     pub(crate) async fn bot(&self) -> Result<String, ForgeError> {
-        let slug =
-            self.slug.0.get_or_try_init(|| async { self.identity().await.map(|identity| identity.slug) }).await?;
+        let slug = self.slug.0.get_or_try_init(|| async { self.app_now().await.map(|(_, slug, _)| slug) }).await?;
         Ok(format!("{slug}[bot]"))
     }
 }

@@ -6,8 +6,7 @@
 //! - `lane`: the pace of each installation and the time until which it is to be left alone.
 //! - `asking`: wire, tokens, lanes and names together: what is repeated, how a renamed repository is found.
 //! - `pulls`, `permissions`, `comments`, `checks`, `deliveries`, `identity`: the questions themselves.
-//! - [`needs`]: what the app has to be allowed and told of. `app`, `reach`: the app and its hook as GitHub has them, and what
-//!   it reaches.
+//! - [`needs`]: what the app has to be allowed and told of. `app`: what the app is, for a doctor. `reach`: where it is installed.
 //! - `objects`: what of GitHub's answers is read, every field of it optional. `redact`: texts without secrets.
 
 mod app;
@@ -34,9 +33,9 @@ mod tokens;
 mod verdict;
 mod wire;
 
-pub use app::{AppFacts, Hook};
+pub use app::{AppFacts, HookFacts};
 pub use clock::Clock;
 pub use forge::GitHub;
-pub use identity::{Identity, Installation};
+pub use identity::Installation;
 pub use redact::redact;
 pub use settings::{Settings, SetupError};

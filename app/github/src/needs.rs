@@ -23,13 +23,17 @@ pub struct Event {
 }
 
 /// What the app has to be allowed, and nothing more.
-pub const PERMISSIONS: [Permission; 5] = [
+pub const PERMISSIONS: [Permission; 6] = [
     Permission { name: "checks", level: "write", why: "the check of a run" },
     Permission { name: "contents", level: "read", why: "git fetches the commits that are compared" },
     Permission { name: "issues", level: "write", why: "comments and reactions on pull requests" },
     Permission { name: "metadata", level: "read", why: "who may do what in a repository, and what it is called" },
     Permission { name: "pull_requests", level: "read", why: "head, base and state of a pull request" },
+    Permission { name: "statuses", level: "read", why: "checks of others that a suite requires" },
 ];
+
+/// The permissions of them that a token for the API has; the others are for tokens of their own.
+const OF_THE_API: [&str; 5] = ["checks", "contents", "issues", "metadata", "pull_requests"];
 
 /// What the app has to be told of. Its installations and their repositories are told to every app without being asked for.
 pub const EVENTS: [Event; 4] = [
@@ -43,6 +47,11 @@ pub const EVENTS: [Event; 4] = [
 #[must_use]
 pub fn permissions() -> Map<String, Value> {
     PERMISSIONS.iter().map(|one| (one.name.to_owned(), one.level.into())).collect()
+}
+
+/// What a token for the API is asked for.
+pub(crate) fn of_the_api() -> Map<String, Value> {
+    permissions().into_iter().filter(|(name, _)| OF_THE_API.contains(&name.as_str())).collect()
 }
 
 /// Whether `granted` is as much as `level`.
@@ -82,5 +91,6 @@ mod tests {
         assert!(PERMISSIONS.windows(2).all(|two| two[0].name < two[1].name));
         assert!(EVENTS.windows(2).all(|two| two[0].name < two[1].name));
         assert_eq!(permissions().len(), PERMISSIONS.len());
+        assert_eq!(of_the_api().len(), OF_THE_API.len());
     }
 }

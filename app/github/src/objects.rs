@@ -106,6 +106,18 @@ pub(crate) struct App {
     pub(crate) name: Option<String>,
     pub(crate) permissions: Option<BTreeMap<String, Option<String>>>,
     pub(crate) events: Option<Vec<String>>,
+    pub(crate) installations_count: Option<u64>,
+}
+
+/// `GET /app/hook/config`.
+#[derive(Deserialize)]
+pub(crate) struct HookConfig {
+    pub(crate) url: Option<String>,
+    pub(crate) content_type: Option<String>,
+    /// A text or a number.
+    pub(crate) insecure_ssl: Option<Value>,
+    /// Stars, where there is one.
+    pub(crate) secret: Option<String>,
 }
 
 /// An installation of the app.
@@ -142,13 +154,4 @@ pub(crate) struct Sent {
     pub(crate) headers: Option<BTreeMap<String, Value>>,
     /// Kept as it is written: numbers lose nothing.
     pub(crate) payload: Option<Box<RawValue>>,
-}
-
-/// `GET /app/hook/config`.
-#[derive(Deserialize)]
-pub(crate) struct HookConfig {
-    pub(crate) url: Option<String>,
-    pub(crate) content_type: Option<String>,
-    pub(crate) insecure_ssl: Option<Value>,
-    pub(crate) secret: Option<String>,
 }

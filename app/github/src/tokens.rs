@@ -31,7 +31,7 @@ impl Key {
     /// What GitHub is asked for.
     pub(crate) fn request(self) -> Value {
         let permissions = match self.need {
-            Need::Api => Value::Object(crate::needs::permissions()),
+            Need::Api => Value::Object(crate::needs::of_the_api()),
             Need::Git => json!({ "contents": "read" }),
         };
         json!({ "repository_ids": [self.repo], "permissions": permissions })

@@ -43,6 +43,7 @@ impl Options {
             ("checks", "write"),
             ("contents", "read"),
             ("metadata", "read"),
+            ("statuses", "read"),
         ];
         Self {
             port: 0,

@@ -3,17 +3,15 @@
 //! There is one app in a sandbox. What is made of a manifest is that one: it takes its permissions, its events and its
 //! webhook over, and hands out the key and the secret that it has. Nobody is asked whether they agree.
 
-use axum::body::Body;
-use axum::http::Response;
-use serde::Deserialize;
-use serde_json::{Value, json};
-
 use crate::api::call::pairs;
 use crate::model::Permissions;
 use crate::sandbox::Sandbox;
 use crate::serve::{Asked, plain, response};
 use crate::state::State;
 use crate::{PRIVATE_KEY, PUBLIC_KEY};
+use axum::body::Body;
+use axum::http::Response;
+use serde::Deserialize;
 
 /// What is read of a manifest.
 #[derive(Deserialize)]
@@ -40,7 +38,7 @@ pub(crate) fn answer(state: &mut State, asked: &Asked, path: &str) -> Option<Res
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
         ["settings", "apps", "new"] | ["organizations", _, "settings", "apps", "new"] => Some(submitted(state, asked)),
-        ["app-manifests", code, "conversions"] => Some(converted(state, code)),
+        ["app-manifests", code, "conversions"] if state.codes.contains(*code) => Some(converted(state, code)),
         _ => None,
     }
 }
@@ -77,10 +75,7 @@ fn submitted(state: &mut State, asked: &Asked) -> Response<Body> {
 
 /// A code is exchanged for what belongs to the app. It holds once.
 fn converted(state: &mut State, code: &str) -> Response<Body> {
-    let answer = |status: u16, body: &Value| response(status, "application/json; charset=utf-8", body.to_string());
-    if !state.codes.remove(code) {
-        return answer(404, &json!({ "message": "Not Found", "documentation_url": "https://docs.github.com/rest" }));
-    }
+    state.codes.remove(code);
     if !state.app.public_keys.iter().any(|key| key == PUBLIC_KEY) {
         state.app.public_keys.push(PUBLIC_KEY.to_owned());
     }
@@ -88,7 +83,7 @@ fn converted(state: &mut State, code: &str) -> Response<Body> {
     app["client_secret"] = "a client secret of the sandbox".into();
     app["webhook_secret"] = state.app.secret.clone().into();
     app["pem"] = PRIVATE_KEY.into();
-    answer(201, &app)
+    response(201, "application/json; charset=utf-8", app.to_string())
 }
 
 impl Sandbox {

@@ -39,7 +39,7 @@ async fn left_alone_until_then() {
         assert_eq!(until(&stage.github.comment(&wanted("x"), None, false).await.unwrap_err()), Ms(end));
         assert_eq!(stage.fake().seen.len(), asked);
         // Another one is not concerned.
-        stage.github.identity().await.unwrap();
+        stage.github.app().await.unwrap();
         stage.clock.pass(end - START);
         stage.github.comment(&wanted("x"), None, false).await.unwrap();
         assert_eq!(stage.comments().len(), 1);
@@ -142,7 +142,7 @@ async fn a_server_that_says_nothing() {
         settings.timeout_ms = 20;
     })
     .await;
-    let error = stage.github.identity().await.unwrap_err();
+    let error = stage.github.app().await.unwrap_err();
     assert_eq!(error, ForgeError::Unavailable("GET /app: no answer within 20 ms".into()));
     drop(listener);
 }

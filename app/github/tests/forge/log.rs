@@ -75,8 +75,8 @@ async fn what_was_sent() {
 #[tokio::test]
 async fn who_and_where() {
     let stage = Stage::new().await;
-    let identity = stage.github.identity().await.unwrap();
-    assert_eq!((identity.app, identity.slug.as_str(), identity.name.as_str()), (5, "zab", "zephyr-ab"));
+    let identity = stage.github.app().await.unwrap();
+    assert_eq!((identity.id, identity.slug.as_str(), identity.name.as_str()), (5, "zab", "zephyr-ab"));
     let granted = [("issues".to_owned(), "write".to_owned())].into();
     assert_eq!(
         stage.github.installations().await.unwrap(),

@@ -101,9 +101,9 @@ async fn a_wrong_clock_is_learnt_once() {
     for drift in [-7_200_000, 7_200_000] {
         let stage = Stage::new().await;
         stage.fake().drift = drift;
-        assert_eq!(stage.github.identity().await.unwrap().slug, "zab");
+        assert_eq!(stage.github.app().await.unwrap().slug, "zab");
         assert_eq!(stage.seen("GET", "/app").len(), 2);
-        stage.github.identity().await.unwrap();
+        stage.github.app().await.unwrap();
         assert_eq!(stage.seen("GET", "/app").len(), 3);
         // Ends are on GitHub's clock as well.
         stage.github.git(&repo()).await.unwrap();
@@ -117,13 +117,13 @@ async fn a_wrong_clock_is_learnt_once() {
 async fn a_jwt_is_used_again_for_minutes() {
     let stage = Stage::new().await;
     for _ in 0..3 {
-        stage.github.identity().await.unwrap();
+        stage.github.app().await.unwrap();
         stage.clock.pass(100_000);
     }
     let seen = stage.seen("GET", "/app");
     assert_eq!(seen[0].login, seen[1].login);
     assert_eq!(seen[1].login, seen[2].login);
-    stage.github.identity().await.unwrap();
+    stage.github.app().await.unwrap();
     assert_ne!(seen[2].login, stage.seen("GET", "/app")[3].login);
 }
 
@@ -133,18 +133,18 @@ async fn keys_are_rotated() {
         settings.keys = vec![SecretString::from(FIRST_KEY), SecretString::from(SECOND_KEY)];
     };
     let stage = Stage::with("", both).await;
-    stage.github.identity().await.unwrap();
+    stage.github.app().await.unwrap();
     assert_eq!(stage.seen("GET", "/app").len(), 1);
     stage.fake().rotated = true;
-    stage.github.identity().await.unwrap();
+    stage.github.app().await.unwrap();
     assert_eq!(stage.seen("GET", "/app").len(), 3);
     // It stays with the one that was accepted.
-    stage.github.identity().await.unwrap();
+    stage.github.app().await.unwrap();
     assert_eq!(stage.seen("GET", "/app").len(), 4);
 
     let one = Stage::new().await;
     one.fake().rotated = true;
-    let error = one.github.identity().await.unwrap_err();
+    let error = one.github.app().await.unwrap_err();
     assert_eq!(error, ForgeError::Forbidden("GET /app: 401: Bad credentials".into()));
     assert_eq!(one.seen("GET", "/app").len(), 1);
 }
