@@ -14,5 +14,6 @@ mod path;
 mod payloads;
 mod replaying;
 mod runs;
+mod setup;
 mod unreadable;
 mod watch;

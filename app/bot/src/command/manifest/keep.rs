@@ -79,17 +79,25 @@ impl Drop for Place {
     }
 }
 
-/// A configuration that a service can start with.
+/// A configuration that a service can start with. One for a service on this machine that nobody else reaches, as beside the
+/// sandbox, keeps everything beside it and runs the demo here.
 fn configuration(made: &Made, url: &str, web: &str, api: &str) -> String {
-    let listen = listen(url).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
+    let here = listen(url);
+    let listen = here.as_deref().unwrap_or("127.0.0.1:8080");
+    let pause = if here.is_some() { "write_pause_ms = 0\n" } else { "" };
+    let service = if here.is_some() {
+        "[store]\nurl = \"sqlite:data/zephyr-ab.db\"\n\n[service]\ndata_dir = \"data\"\nsuites = [\"demo\"]\n\
+         # Code of pull requests runs on this machine.\nlocal_backend = true\n"
+    } else {
+        "[service]\n# What can be asked for in pull requests: \"zephyr\" needs [clusters.marin]; \"demo\" runs on this host and \
+         needs\n# local_backend = true.\nsuites = [\"zephyr\"]\n# Repositories that are served, such as \"octo/demo\"; all that \
+         have the app installed where it is empty.\nrepositories = []\n"
+    };
     format!(
         "# The app {slug}. Every key, with its default: config/zephyr-ab.example.toml of zephyr-ab.\n\
          [server]\nlisten = \"{listen}\"\npublic_url = \"{url}\"\n\n\
          [github]\napp_id = {id}\nslug = \"{slug}\"\nprivate_key_file = \"{KEY}\"\nwebhook_secret_file = \"{SECRET}\"\n\
-         api_url = \"{api}\"\nweb_url = \"{web}\"\n\n\
-         [service]\n# What can be asked for in pull requests: \"zephyr\" needs [clusters.marin]; \"demo\" runs on this host.\n\
-         suites = [\"zephyr\"]\n# Repositories that are served, such as \"octo/demo\"; all that have the app installed where it is \
-         empty.\nrepositories = []\n",
+         api_url = \"{api}\"\nweb_url = \"{web}\"\n{pause}\n{service}",
         slug = made.slug,
         id = made.id,
     )
@@ -145,6 +153,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(Place::reserve(folder.path()).unwrap());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_service_that_nobody_else_reaches_keeps_everything_beside_its_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::reserve(folder.path()).unwrap();
+        let sandbox = "http://127.0.0.1:4000";
+        let config = place.write(&made(), "http://127.0.0.1:8080", sandbox, sandbox).unwrap();
+        insta::assert_snapshot!(std::fs::read_to_string(&config).unwrap());
+        let service = Config::load(Some(&config)).unwrap().service().unwrap();
+        assert!(service.local_backend && service.data_dir == folder.path().join("data"));
     }
 
     #[test]
