@@ -4,4 +4,5 @@ mod faults;
 mod fetching;
 mod login;
 mod pages;
+mod registering;
 mod support;
