@@ -9,9 +9,10 @@ use domain::ports::{Clock as _, Forge as _};
 use domain::time::{DAY, MINUTE, Ms, utc};
 use github::needs::{EVENTS, PERMISSIONS, suffices};
 use github::{AppFacts, GitHub, HookFacts, Installation};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::host::Host;
+use super::key;
 use super::said::{Check, Report, seconds};
 use crate::config::{ServiceConfig, ServiceSecrets};
 use crate::service::run::forge;
@@ -87,9 +88,10 @@ async fn identity(report: &mut Report<'_, '_>, service: &ServiceConfig, host: &H
                 FORGE,
                 format!("{source} is not taken: {why}"),
                 format!(
-                    "see that github.app_id is {} in the settings of the app, and that its private keys have this \
-                     fingerprint; if not, make a new key there",
-                    service.github.app_id
+                    "see that {} is the App ID in the settings of the app, and that the key {} is among its private keys; if \
+                     not, correct github.app_id or make a new key there",
+                    service.github.app_id,
+                    print_of(key)
                 ),
             ),
             Err(Asked::Forge(why)) => Check::fail(FORGE, why.to_string(), reach(&why)),
@@ -98,6 +100,10 @@ async fn identity(report: &mut Report<'_, '_>, service: &ServiceConfig, host: &H
         report.add(check);
     }
     works
+}
+
+fn print_of(key: &SecretString) -> String {
+    key::fingerprint(key.expose_secret()).map_or_else(|| "of this file".to_owned(), |(_, print)| print)
 }
 
 enum Asked {
