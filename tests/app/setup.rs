@@ -303,7 +303,7 @@ fn a_run_is_shown_and_freed_and_a_delivery_is_handled_again_beside_the_service()
         "state      measuring, round 1 of 4".to_owned(),
         format!("trial      zab-{}-r1.0-1 control: live, job /", row.id),
         "to do      poll (".to_owned(),
-        "said       comment:".to_owned(),
+        format!("comment:{}:{number}:tiny as ", row.repo),
         format!("mona  run  pull:{}:{number}", row.repo),
     ] {
         assert!(shown.stdout.contains(&part), "{part}\n{}", shown.stdout);

@@ -163,11 +163,7 @@ impl SqlStore {
     /// # Errors
     /// See [`StoreError`].
     pub async fn audit_of(&self, one: &str, other: &str, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        let query = sqlx::query_as(AUDIT).bind(one).bind(other).bind(to_limit(limit));
-        let rows: Result<Vec<(i64, String, String, String, String)>, _> = query.fetch_all(&self.readers).await;
-        let rows = rows.map_err(|error| Fault::from(error).of("audit of"))?;
-        let line = |(at, actor, action, subject, detail)| AuditLine { at: from_ms(at), actor, action, subject, detail };
-        Ok(rows.into_iter().map(line).collect())
+        audit(&self.readers, one, other, limit).await.map_err(|fault| fault.of("audit of"))
     }
 
     /// A delivery by its id, without what was sent.
@@ -222,6 +218,13 @@ async fn lines(pool: &AnyPool, targets: &[String]) -> Result<Vec<Line>, Fault> {
         });
     }
     Ok(lines)
+}
+
+async fn audit(pool: &AnyPool, one: &str, other: &str, limit: usize) -> Result<Vec<AuditLine>, Fault> {
+    let query = sqlx::query_as(AUDIT).bind(one).bind(other).bind(to_limit(limit));
+    let rows: Vec<(i64, String, String, String, String)> = query.fetch_all(pool).await?;
+    let line = |(at, actor, action, subject, detail)| AuditLine { at: from_ms(at), actor, action, subject, detail };
+    Ok(rows.into_iter().map(line).collect())
 }
 
 /// Event, received, handled, attempts, due, outcome, whole.

@@ -6,7 +6,7 @@ use super::support::{NOON, REPO, World};
 
 /// A browser brings a manifest: status, and where it is sent.
 async fn bring(world: &World, path: &str, manifest: &str) -> (u16, Option<String>) {
-    let form: String = manifest.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let form: String = manifest.bytes().fold(String::new(), |all, byte| format!("{all}%{byte:02X}"));
     let url = format!("{}{path}", world.sandbox.settings().web);
     let request = world.client.post(url).header("content-type", "application/x-www-form-urlencoded");
     let answer = request.body(format!("manifest={form}")).send().await.unwrap();

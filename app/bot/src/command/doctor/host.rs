@@ -157,7 +157,7 @@ fn there(folder: &Path) -> PathBuf {
 
 /// Bytes that are free for us in a folder.
 fn free(folder: &Path) -> Option<u64> {
-    let about = rustix::fs::statvfs(&there(folder)).ok()?;
+    let about = rustix::fs::statvfs(there(folder)).ok()?;
     about.f_bavail.checked_mul(about.f_frsize)
 }
 

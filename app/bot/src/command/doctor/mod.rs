@@ -192,15 +192,12 @@ fn of_suites(args: &Args, config: &Config) -> Vec<String> {
 async fn whole(config: &Config, report: &mut Report<'_, '_>) {
     report.about("service", "");
     let found = host::check(report, config).await;
-    match found {
-        Some((service, host)) => {
-            report.about("app", &service.github.api_url);
-            app::check(report, &service, &host).await;
-        }
-        None => {
-            report.about("app", "");
-            report.add(Check::skipped("all of it", "complete"));
-        }
+    if let Some((service, host)) = found {
+        report.about("app", &service.github.api_url);
+        app::check(report, &service, &host).await;
+    } else {
+        report.about("app", "");
+        report.add(Check::skipped("all of it", "complete"));
     }
 }
 

@@ -56,7 +56,7 @@ pub struct Args {
     /// Where pages of the forge are.
     #[arg(long, value_name = "URL", default_value = "https://github.com", value_parser = address)]
     web: Url,
-    /// Where its API is; of an Enterprise Server https://HOST/api/v3.
+    /// Where its API is; that of an Enterprise Server ends with /api/v3.
     #[arg(long, value_name = "URL", default_value = "https://api.github.com", value_parser = address)]
     api: Url,
 }
