@@ -16,5 +16,6 @@ mod payloads;
 mod pushes;
 mod replaying;
 mod runs;
+mod setup;
 mod unreadable;
 mod watch;

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    calibrate, compare, config, demo, doctor, evidence, judge, parse, power, replay, run, sandbox, serve, simulate,
-    suite,
+    admin, calibrate, compare, config, demo, doctor, evidence, judge, manifest, parse, power, replay, run, sandbox,
+    serve, simulate, suite,
 };
 use crate::failure::{Exit, Failure};
 pub use crate::world::World;
@@ -19,6 +19,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Admin(admin::Args),
     Calibrate(calibrate::Args),
     Compare(compare::Args),
     Config(config::Args),
@@ -26,6 +27,7 @@ enum Command {
     Doctor(doctor::Args),
     Evidence(evidence::Args),
     Judge(judge::Args),
+    Manifest(manifest::Args),
     Parse(parse::Args),
     Power(power::Args),
     Replay(replay::Args),
@@ -43,6 +45,7 @@ impl Cli {
     /// [`Failure`], which is one line for a person and an exit code.
     pub fn run(&self, world: &mut World<'_>) -> Result<Exit, Failure> {
         match &self.command {
+            Command::Admin(args) => admin::run(args, world),
             Command::Calibrate(args) => calibrate::run(args, world),
             Command::Compare(args) => compare::run(args, world),
             Command::Config(args) => config::run(args, world),
@@ -50,6 +53,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, world),
             Command::Evidence(args) => evidence::run(args, world),
             Command::Judge(args) => judge::run(args, world),
+            Command::Manifest(args) => manifest::run(args, world),
             Command::Parse(args) => parse::run(args, world),
             Command::Power(args) => power::run(args, world),
             Command::Replay(args) => replay::run(args, world),

@@ -62,7 +62,7 @@ pub struct Config {
     /// What is written to standard error.
     #[serde(default)]
     pub log: LogSection,
-    /// The file that was read: relative paths of the sections for a service are seen from its folder.
+    /// The file that was read: relative paths are seen from its folder.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
@@ -83,9 +83,13 @@ impl Config {
                 return Err(place(format!("larger than {LARGEST} bytes")));
             }
             let text = std::fs::read_to_string(path).map_err(|why| place(why.to_string()))?;
-            let read = Self::parse(&path.display().to_string(), &text)?;
-            config.clusters.extend(read.clusters);
+            let mut read = Self::parse(&path.display().to_string(), &text)?;
             let file = std::path::absolute(path).map_err(|why| place(why.to_string()))?;
+            let folder = file.parent().unwrap_or(Path::new("/"));
+            for cluster in read.clusters.values_mut() {
+                cluster.login.seen_from(folder);
+            }
+            config.clusters.extend(read.clusters);
             config = Self { clusters: config.clusters, file: Some(file), ..read };
         }
         Ok(config)

@@ -58,6 +58,12 @@ impl GitHub {
     }
 }
 
+impl GitHub {
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.0
+    }
+}
+
 impl std::fmt::Debug for GitHub {
     /// Never a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

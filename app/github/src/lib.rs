@@ -6,7 +6,9 @@
 //! - `lane`: the pace of each installation and the time until which it is to be left alone.
 //! - `asking`: wire, tokens, lanes and names together: what is repeated, how a renamed repository is found.
 //! - `pulls`, `permissions`, `comments`, `labels`, `files`, `deliveries`, `identity`: the questions themselves.
-//! - `checks`: our own check of a commit; `standing`: how far everybody's are. `app`: what the app is, for a doctor.
+//! - `checks`: our own check of a commit; `standing`: how far everybody's are. `app`: what the app is, for a doctor; `reach`:
+//!   where it is installed.
+//! - [`needs`]: what the app has to be allowed and told of.
 //! - `objects`: what of GitHub's answers is read, every field of it optional. `redact`: texts without secrets.
 
 mod app;
@@ -22,10 +24,12 @@ mod keys;
 mod labels;
 mod lane;
 mod names;
+pub mod needs;
 mod objects;
 mod pages;
 mod permissions;
 mod pulls;
+mod reach;
 mod redact;
 pub mod settings;
 mod standing;

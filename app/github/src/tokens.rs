@@ -33,9 +33,7 @@ impl Key {
     /// What GitHub is asked for.
     pub(crate) fn request(self) -> Value {
         let permissions = match self.need {
-            Need::Api => json!({
-                "checks": "write", "contents": "read", "issues": "write", "metadata": "read", "pull_requests": "read",
-            }),
+            Need::Api => Value::Object(crate::needs::of_the_api()),
             Need::Statuses => json!({ "metadata": "read", "statuses": "read" }),
             Need::Git => json!({ "contents": "read" }),
         };

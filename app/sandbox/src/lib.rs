@@ -5,6 +5,7 @@
 //! - [`Options`], [`Settings`]: what it is started with, and what a program needs to connect to it
 //! - `model`, `state`, `git`: what it remembers; repositories are real ones
 //! - `api`, `render`: the REST API, and how objects look in it
+//! - `registering`: how an app is made of a manifest
 //! - `hooks`: deliveries to the webhook, signed, and the log of them
 //! - [`faults`]: what goes wrong on purpose
 //! - [`exchange`], `contract`: who judges requests and answers, and GitHub's own description as such a judge
@@ -27,6 +28,7 @@ mod hooks;
 pub mod model;
 mod options;
 mod page;
+mod registering;
 mod render;
 mod sandbox;
 mod serve;

@@ -50,6 +50,8 @@ pub struct App {
     pub slug: String,
     /// What it may at most.
     pub permissions: Permissions,
+    /// What it is told of, besides its installations.
+    pub events: Vec<String>,
     /// The keys that its JWTs are checked with, in PEM. All of them are in force.
     pub public_keys: Vec<String>,
     /// Where deliveries go; nowhere while it is `None`.

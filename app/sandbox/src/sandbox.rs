@@ -78,7 +78,7 @@ impl Sandbox {
         Ok(Self { shared, _stop: stop.drop_guard() })
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.shared.lock())
     }
 

@@ -8,6 +8,17 @@ pub(crate) fn written(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
+/// The time as headers have it: `Sat, 31 Jan 2026 12:00:00 GMT`.
+pub(crate) fn http(ms: u64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (days, second) = (ms / 86_400_000, ms / 1000 % 86_400);
+    let (year, month, day) = civil(days);
+    let name = |names: &[&'static str], at: u64| names.get(usize::try_from(at).unwrap_or(0)).copied().unwrap_or("");
+    let (weekday, month) = (name(&DAYS, days % 7), name(&MONTHS, month.saturating_sub(1)));
+    format!("{weekday}, {day:02} {month} {year:04} {:02}:{:02}:{:02} GMT", second / 3600, second / 60 % 60, second % 60)
+}
+
 /// Milliseconds since 1970 of a time in words, in UTC.
 pub(crate) fn read(text: &str) -> Option<u64> {
     let (date, clock) = text.trim().split_once('T')?;
@@ -46,7 +57,13 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, written};
+    use super::{http, read, written};
+
+    #[test]
+    fn headers() {
+        assert_eq!(http(784_111_777_000), "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(http(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+    }
 
     #[test]
     fn there_and_back() {

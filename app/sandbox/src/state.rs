@@ -1,7 +1,7 @@
 //! Everything that a sandbox remembers, behind one lock.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::dice::Dice;
 use crate::exchange::{Judge, Logged};
 use crate::faults::{Faults, Rule};
 use crate::git::{Commit, Git};
+use crate::hooks::EVENTS;
 use crate::model::{
     App, Check, Comment, Delivery, Event, Installation, Issue, Kind, Pull, Reaction, Repository, Status, Token, User,
 };
@@ -57,6 +58,8 @@ pub(crate) struct State {
     folder: PathBuf,
     next_id: u64,
     pub(crate) app: App,
+    /// What manifests can be exchanged for, once.
+    pub(crate) codes: BTreeSet<String>,
     pub(crate) users: BTreeMap<String, User>,
     pub(crate) installations: BTreeMap<u64, Installation>,
     pub(crate) repos: BTreeMap<u64, Repository>,
@@ -104,11 +107,13 @@ impl State {
                 id: 0,
                 slug: options.slug.clone(),
                 permissions: options.permissions.clone(),
+                events: EVENTS.map(str::to_owned).to_vec(),
                 public_keys: options.public_keys.clone(),
                 webhook: options.webhook.clone(),
                 secret: options.secret.clone(),
                 created_ms: now,
             },
+            codes: BTreeSet::new(),
             users: BTreeMap::new(),
             installations: BTreeMap::new(),
             repos: BTreeMap::new(),

@@ -5,8 +5,10 @@
 //! what waits beside it in one transaction, and is answered after the commit. [`checkpoint`] keeps `SQLite`'s log short.
 //! One file per noun has its texts: [`subject`] and [`effect`] (with the looks) are the port `Store`; [`delivery`], [`run`],
 //! [`outbox`], [`register`] and [`settle`], which puts them together, are the port `Desk`; [`ports`] implements both.
+//! [`admin`] is what an operator sees and does beside a service, `peek` what is known of a store without opening it.
 //! Every text is a constant of the program; values are bound, never written into a text.
 
+pub mod admin;
 mod checkpoint;
 mod delivery;
 mod dialect;
@@ -15,6 +17,7 @@ mod fault;
 mod migrate;
 mod open;
 mod outbox;
+mod peek;
 mod place;
 mod ports;
 mod register;
@@ -26,3 +29,4 @@ mod value;
 mod writer;
 
 pub use open::{OpenError, Options, SqlStore};
+pub use peek::{Tables, tables};

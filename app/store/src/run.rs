@@ -40,6 +40,8 @@ const OF_PULL: &str = "SELECT id, repo_id, number, person, suite, request, head,
     created_ms, ended_ms FROM run WHERE repo_id = $1 AND number = $2 ORDER BY created_ms DESC, id DESC";
 const ACTIVE: &str = "SELECT id, repo_id, number, person, suite, request, head, ledger, active, outcome, evidence, \
     created_ms, ended_ms FROM run WHERE active = 1 ORDER BY created_ms, id";
+const OF_ID: &str = "SELECT id, repo_id, number, person, suite, request, head, ledger, active, outcome, evidence, \
+    created_ms, ended_ms FROM run WHERE id = $1";
 // The slot of a run: 0 it never asked, 2 it waits, 1 it may start. Whoever asks is ready to start.
 const WAIT: &str = "UPDATE run SET slot = 2 WHERE id = $1 AND active = 1 AND slot = 0";
 const GRANT: &str = "UPDATE run SET slot = 1 WHERE id = $1 AND active = 1 AND slot = 2";
@@ -98,6 +100,11 @@ pub(crate) async fn of_pull(pool: &AnyPool, repo: u64, number: u64) -> Result<Ve
     let query = sqlx::query_as(OF_PULL).bind(to_number(repo)?).bind(to_number(number)?);
     let rows: Vec<Row> = query.fetch_all(pool).await?;
     rows.into_iter().map(run).collect()
+}
+
+pub(crate) async fn of_id(pool: &AnyPool, id: &RunId) -> Result<Option<RunRow>, Fault> {
+    let row: Option<Row> = sqlx::query_as(OF_ID).bind(id.as_str()).fetch_optional(pool).await?;
+    row.map(run).transpose()
 }
 
 pub(crate) async fn active(pool: &AnyPool) -> Result<Vec<RunRow>, Fault> {

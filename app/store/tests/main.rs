@@ -3,6 +3,7 @@
 // The configuration of clippy allows these in `#[test]` functions only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod admin;
 mod contend;
 mod desk;
 mod files;

@@ -113,7 +113,7 @@ fn store(service: &ServiceConfig, secrets: Option<&ServiceSecrets>) -> Result<St
 }
 
 /// Whether a folder can be written to, or made.
-fn writable(folder: &Path) -> Result<String, String> {
+pub(crate) fn writable(folder: &Path) -> Result<String, String> {
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
     if !there.is_dir() {
         return Err(format!("{}: it is no folder", there.display()));
@@ -124,7 +124,8 @@ fn writable(folder: &Path) -> Result<String, String> {
     Ok(if there == folder { folder.display().to_string() } else { format!("{} (will be made)", folder.display()) })
 }
 
-fn suite(name: &str, service: &ServiceConfig, config: &Config) -> Result<String, String> {
+/// Whether a suite can be offered, and where it runs.
+pub(crate) fn suite(name: &str, service: &ServiceConfig, config: &Config) -> Result<String, String> {
     // A path is no name: what is offered in pull requests is named.
     let suite =
         suite::load(&SuiteRef::Name(name.to_owned()), service.suites_dir.as_deref()).map_err(|e| e.to_string())?;
@@ -157,7 +158,8 @@ fn calibration(suite: &Suite, path: &Path) -> Result<String, String> {
     Ok(format!("calibration {}", path.display()))
 }
 
-fn templates(folder: Option<&Path>) -> Result<String, String> {
+/// Whether the templates can be used.
+pub(crate) fn templates(folder: Option<&Path>) -> Result<String, String> {
     match folder {
         Some(folder) => {
             Templates::from_folder(folder).map(|_| folder.display().to_string()).map_err(|why| why.to_string())

@@ -1,5 +1,6 @@
 //! One room per subcommand: its arguments, and a function that runs it.
 
+pub mod admin;
 pub mod calibrate;
 pub mod compare;
 pub mod config;
@@ -7,6 +8,7 @@ pub mod demo;
 pub mod doctor;
 pub mod evidence;
 pub mod judge;
+pub mod manifest;
 pub mod parse;
 pub mod power;
 pub mod replay;

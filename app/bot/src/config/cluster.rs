@@ -1,6 +1,6 @@
 //! How clusters are reached.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -32,6 +32,20 @@ pub struct LoginConfig {
     pub proxy: Option<TokenConfig>,
     /// For the controller itself: `Authorization`.
     pub service: Option<TokenConfig>,
+}
+
+impl LoginConfig {
+    /// With the files of it seen from `folder`.
+    pub(super) fn seen_from(&mut self, folder: &Path) {
+        for token in [&mut self.proxy, &mut self.service].into_iter().flatten() {
+            match token {
+                TokenConfig::ServiceAccount { service_account: file, .. } | TokenConfig::File { token_file: file } => {
+                    *file = folder.join(&*file);
+                }
+                TokenConfig::Env { .. } => {}
+            }
+        }
+    }
 }
 
 /// Where a token comes from.

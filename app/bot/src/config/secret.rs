@@ -87,7 +87,7 @@ impl SecretSource {
 }
 
 /// Whether it is an RSA key in PEM that can sign.
-pub(super) fn check_key(key: &SecretString) -> Result<(), &'static str> {
+pub(crate) fn check_key(key: &SecretString) -> Result<(), &'static str> {
     const WRONG: &str = "it is no RSA private key in PEM (PKCS#1 or PKCS#8)";
     let key = EncodingKey::from_rsa_pem(key.expose_secret().as_bytes()).map_err(|_| WRONG)?;
     // Only using it tells whether all of it is there.
@@ -95,7 +95,7 @@ pub(super) fn check_key(key: &SecretString) -> Result<(), &'static str> {
 }
 
 /// Whether it is long enough for a secret of the webhook.
-pub(super) fn check_webhook(secret: &SecretString) -> Result<(), String> {
+pub(crate) fn check_webhook(secret: &SecretString) -> Result<(), String> {
     if secret.expose_secret().chars().count() < SHORTEST {
         return Err(format!("a secret of the webhook has at least {SHORTEST} characters"));
     }

@@ -221,6 +221,14 @@ impl ServiceConfig {
         self.github.webhook_secrets(environment)
     }
 
+    /// Reads the address of the store only.
+    ///
+    /// # Errors
+    /// See [`ServiceConfig::secrets`].
+    pub fn store_address(&self, environment: &Secrets) -> Result<SecretString, Failure> {
+        self.store_url(environment, &mut Vec::new())
+    }
+
     fn store_url(&self, environment: &Secrets, warnings: &mut Vec<String>) -> Result<SecretString, Failure> {
         match &self.store {
             StoreConfig::Url(url) => Ok(SecretString::from(url.as_str())),

@@ -266,3 +266,17 @@ mod secrets {
         }
     }
 }
+
+#[test]
+fn files_of_logins_are_seen_from_the_folder_of_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    let text = "[clusters.a]\ncontroller = \"https://a\"\n[clusters.a.login]\n\
+                proxy = { service_account = \"key.json\", audience = \"x\" }\nservice = { token_file = \"/run/token\" }\n";
+    std::fs::write(&path, text).unwrap();
+    let config = Config::load(Some(&path)).unwrap();
+    let login = &config.cluster("a").unwrap().login;
+    let key = TokenConfig::ServiceAccount { service_account: folder.path().join("key.json"), audience: "x".to_owned() };
+    assert_eq!(login.proxy, Some(key));
+    assert_eq!(login.service, Some(TokenConfig::File { token_file: "/run/token".into() }));
+}

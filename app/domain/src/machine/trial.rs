@@ -151,6 +151,8 @@ pub enum TrialEvent {
     Polled(u32, Result<JobState, String>),
     /// Its answers were asked for.
     Collected(u32, Probe),
+    /// A person says which job it is.
+    Adopted(JobId),
     /// Stop it.
     Stop,
 }
@@ -202,6 +204,13 @@ impl Trial {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.fate().is_some()
+    }
+
+    /// Whether a person may say which job it is: nobody knows yet, or the backend does not know the one that is known.
+    #[must_use]
+    pub fn adopts(&self) -> bool {
+        let unknown = |state: &TrialState| matches!(state, TrialState::Live { unknown_since: Some(_), .. });
+        matches!(self.state, TrialState::Planned | TrialState::Submitting { .. }) || unknown(&self.state)
     }
 
     /// Whether its job may be alive although it is over for us.
@@ -312,6 +321,12 @@ impl Trial {
                         self.find(now.plus(timing::FIND_EVERY), effects);
                     }
                 }
+            }
+            (_, TrialEvent::Adopted(job)) if self.adopts() => {
+                self.submitted.get_or_insert(now);
+                // What was seen was another job.
+                (self.running, self.step, self.waits) = (None, None, None);
+                self.live(job, now, effects);
             }
             (TrialState::Live { unknown_since, silent_since }, TrialEvent::Polled(n, answer)) if *n == asked => {
                 self.seen(unknown_since, silent_since, answer, now, effects);

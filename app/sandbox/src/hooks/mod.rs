@@ -8,7 +8,7 @@ use crate::faults::Journey;
 use crate::model::Delivery;
 use crate::state::State;
 
-/// The events that the app has subscribed to.
+/// The events that the app has subscribed to, unless it was told otherwise.
 pub(crate) const EVENTS: [&str; 4] = ["check_run", "issue_comment", "pull_request", "repository"];
 
 /// What a delivery is about.
@@ -24,6 +24,9 @@ pub(crate) enum About {
 impl State {
     /// Makes a delivery of an event, where the app is to be told of it.
     pub(crate) fn raise(&mut self, event: &str, action: Option<&str>, about: &About, sender: &str, mut payload: Value) {
+        if EVENTS.contains(&event) && !self.app.events.iter().any(|known| known == event) {
+            return;
+        }
         let (repository, installation) = match about {
             About::Repository(repo) => match self.installed(*repo) {
                 Some(installation) if installation.suspended_ms.is_none() => (Some(*repo), Some(installation.id)),
@@ -100,7 +103,7 @@ impl State {
             "id": self.app.id,
             "name": "web",
             "active": true,
-            "events": EVENTS,
+            "events": self.app.events,
             "config": { "content_type": "json", "url": self.app.webhook, "insecure_ssl": "0", "secret": "********" },
             "updated_at": crate::stamp::written(self.now()),
             "created_at": crate::stamp::written(self.now()),

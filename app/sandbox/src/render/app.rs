@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::time;
-use crate::hooks::EVENTS;
 use crate::model::{Delivery, Installation, Kind};
 use crate::stamp::written;
 use crate::state::State;
@@ -32,7 +31,7 @@ impl State {
             "created_at": made,
             "updated_at": made,
             "permissions": self.app.permissions,
-            "events": EVENTS,
+            "events": self.app.events,
         })
     }
 
@@ -60,7 +59,7 @@ impl State {
             "target_id": target,
             "target_type": kind.word(),
             "permissions": installation.permissions,
-            "events": EVENTS,
+            "events": self.app.events,
             "created_at": written(installation.created_ms),
             "updated_at": written(installation.created_ms),
             "single_file_name": null,

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::listen::{Cut, Listening};
 use crate::page;
+use crate::registering;
 use crate::sandbox::Shared;
 
 /// The largest body of a request, bytes.
@@ -95,6 +96,10 @@ fn dispatch(shared: &Shared, asked: &Asked) -> rest::Ended {
     }
     if let Some(call) = smart::Service::of(asked) {
         return call.answer(shared, asked).into();
+    }
+    let made = registering::answer(&mut shared.lock(), asked, path.strip_prefix(&prefix).unwrap_or(path));
+    if let Some(made) = made {
+        return made.into();
     }
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     let in_api = if prefix.is_empty() { ROOTS.contains(&first) } else { path.starts_with(&prefix) };

@@ -15,6 +15,7 @@ use crate::auth::Caller;
 use crate::exchange::{Exchange, Logged};
 use crate::faults::{Fault, met};
 use crate::sandbox::Shared;
+use crate::stamp;
 use crate::state::State;
 
 /// What is sent, and how.
@@ -177,6 +178,7 @@ fn finish(state: &mut State, asked: &Asked, reply: &Reply) -> Response<Body> {
     }
     let id = state.dice.hex(16);
     set("x-github-request-id", &id);
+    set("date", &stamp::http(state.now()));
     for (name, value) in &reply.headers {
         set(name, value);
     }

@@ -6,4 +6,5 @@ mod fetching;
 mod forms;
 mod login;
 mod pages;
+mod registering;
 mod support;

@@ -1,10 +1,16 @@
-//! `zephyr-ab doctor`: whether what a comparison on a cluster needs is there, and what to change where it is not.
+//! `zephyr-ab doctor`: whether what a service and a comparison on a cluster need is there, and what to change where it is not.
+//!
+//! `checks` and `tables` look at a cluster, `probe` runs a `job` there; `host` looks at what a service needs on this machine
+//! (`key` knows the fingerprints of keys), and `app` at the app at the forge. `said` prints what was found.
 
+mod app;
 mod asked;
 mod checks;
+mod host;
 mod job;
+mod key;
 mod probe;
-mod said;
+pub(crate) mod said;
 mod stop;
 mod tables;
 #[cfg(test)]
@@ -13,13 +19,15 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use suite::{Backend, Suite};
+use secrecy::ExposeSecret as _;
+use suite::{Backend, Suite, SuiteRef};
 
 use self::asked::Asked;
 use self::said::{Check, Report};
 use super::run::runtime;
 use crate::cli::World;
-use crate::config::{Config, TokenConfig, USUAL};
+use crate::config::section::GithubSection;
+use crate::config::{Config, SecretSource, StoreConfig, TokenConfig, USUAL};
 use crate::failure::{Exit, Failure};
 
 /// What `doctor` prints.
@@ -31,14 +39,17 @@ pub enum Format {
     Json,
 }
 
-/// Checks what a comparison on a cluster needs, and says what to change.
+/// Checks what a service and its comparisons on clusters need, and says what to change.
 ///
-/// Nothing is changed by the checks. With --probe the smallest job of a suite is run as well and followed link by link up
+/// Where the configuration is that of a service, its secrets, its folder and its store are looked at, the app at the forge,
+/// and the clusters that its suites run on. With --cluster or --probe only clusters are looked at, with --app only the
+/// service is. Nothing is changed by the checks. With --probe the smallest job of a suite is run as well and followed link by link up
 /// to its first record; it is ended in any case, also on Ctrl-C. Should this program itself be killed, the controller ends
 /// the job soon after it has run as long as --limit says. The exit code is 0 where nothing FAILs, else 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab doctor
+  zephyr-ab doctor --app --config /etc/zephyr-ab/zephyr-ab.toml
   zephyr-ab doctor --cluster marin --config /etc/zephyr-ab/zephyr-ab.toml
   zephyr-ab doctor --probe zephyr --repo ../marin --at main
   zephyr-ab doctor --probe rig preset=small stages=minhash --limit 5min")]
@@ -49,7 +60,10 @@ pub struct Args {
     /// Folder of suites that go before those that the program brings along.
     #[arg(long, value_name = "DIR")]
     suites: Option<PathBuf>,
-    /// Check these clusters [default: that of the probe, or else all that are configured].
+    /// Check the service and its app, and no cluster.
+    #[arg(long, conflicts_with_all = ["clusters", "probe"])]
+    app: bool,
+    /// Check these clusters [default: that of the probe, or those of the service's suites, or else all that are configured].
     #[arg(long = "cluster", value_name = "NAME")]
     clusters: Vec<String>,
     /// Run the smallest job of this suite: a path that ends in .toml, or a name.
@@ -71,6 +85,16 @@ pub struct Args {
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// The same as --format json.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Whether the service and its app are looked at.
+    fn is_for_service(&self, config: &Config) -> bool {
+        self.app || (self.clusters.is_empty() && self.probe.is_none() && config.github != GithubSection::default())
+    }
 }
 
 fn limit(text: &str) -> Result<suite::unit::Duration, String> {
@@ -90,9 +114,13 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         Err(_) => Vec::new(),
     };
     let own = config.as_ref().map(secrets).unwrap_or_default();
-    let secrets: Vec<String> = world.machine.secrets.values().iter().map(|&s| s.to_owned()).chain(own).collect();
+    let of_service =
+        config.as_ref().ok().filter(|config| args.is_for_service(config)).map(|config| of_service(config, world));
+    let known = world.machine.secrets.values();
+    let secrets: Vec<String> =
+        known.iter().map(|&s| s.to_owned()).chain(own).chain(of_service.unwrap_or_default()).collect();
     let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
-    let mut report = Report::new(world, &secrets, args.format == Format::Json);
+    let mut report = Report::new(world, &secrets, args.json || args.format == Format::Json);
     report.about("this machine", "");
     checks::git(&mut report);
     let config = match config {
@@ -106,9 +134,22 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
             None
         }
     };
-    let suites = checks::suites(&mut report, args.suites.as_deref(), asked.as_ref().map(|asked| &asked.suite));
+    let service = config.as_ref().filter(|config| args.is_for_service(config)).map(Config::service);
+    let folder = match &service {
+        Some(Ok(service)) => args.suites.as_deref().or(service.suites_dir.as_deref()),
+        _ => args.suites.as_deref(),
+    };
+    let suites = checks::suites(&mut report, folder, asked.as_ref().map(|asked| &asked.suite));
     if let Some(config) = &config {
-        all(args, config, &names, &suites, asked.as_ref(), &mut report)?;
+        if service.is_some() {
+            runtime()?.block_on(whole(config, &mut report));
+        }
+        if !args.app {
+            all(args, config, &names, &suites, asked.as_ref(), &mut report)?;
+        }
+    } else if args.app {
+        report.about("service", "");
+        report.add(Check::skipped("all of it", "configuration"));
     } else {
         report.about("clusters", "");
         report.add(Check::skipped("all of them", "configuration"));
@@ -121,6 +162,7 @@ fn names(args: &Args, config: &Config, asked: Option<&Asked>) -> Result<Vec<Stri
     let mut names = args.clusters.clone();
     match asked {
         Some(asked) if !names.iter().any(|name| name == asked.cluster()) => names.push(asked.cluster().to_owned()),
+        None if args.is_for_service(config) => names.extend(of_suites(args, config)),
         None if names.is_empty() => names.extend(config.clusters.keys().cloned()),
         _ => {}
     }
@@ -128,6 +170,47 @@ fn names(args: &Args, config: &Config, asked: Option<&Asked>) -> Result<Vec<Stri
         config.cluster(name)?;
     }
     Ok(names)
+}
+
+/// The clusters of the suites that a service offers, those that are configured.
+fn of_suites(args: &Args, config: &Config) -> Vec<String> {
+    let Ok(service) = config.service() else { return Vec::new() };
+    let folder = args.suites.as_deref().or(service.suites_dir.as_deref());
+    let mut names = Vec::new();
+    for name in &service.suites {
+        // One that cannot be read, or whose cluster is not configured, is told of among the checks of the service.
+        let Ok(suite) = suite::load(&SuiteRef::Name(name.clone()), folder) else { continue };
+        let Backend::Iris(of) = &suite.backend else { continue };
+        if config.clusters.contains_key(&of.launcher.cluster) && !names.contains(&of.launcher.cluster) {
+            names.push(of.launcher.cluster.clone());
+        }
+    }
+    names
+}
+
+/// The service, and its app at the forge.
+async fn whole(config: &Config, report: &mut Report<'_, '_>) {
+    report.about("service", "");
+    let found = host::check(report, config).await;
+    if let Some((service, host)) = found {
+        report.about("app", &service.github.api_url);
+        app::check(report, &service, &host).await;
+    } else {
+        report.about("app", "");
+        report.add(Check::skipped("all of it", "complete"));
+    }
+}
+
+/// The secrets of a service, those that can be read: nothing that is printed may have them.
+fn of_service(config: &Config, world: &World<'_>) -> Vec<String> {
+    let Ok(service) = config.service() else { return Vec::new() };
+    let sources = service.github.private_keys.iter().chain(&service.github.webhook_secrets);
+    let store = match &service.store {
+        StoreConfig::Secret(source) => Some(source),
+        StoreConfig::Url(_) => None,
+    };
+    let read = |source: &SecretSource| source.read(&world.machine.secrets).ok();
+    sources.chain(store).filter_map(read).map(|found| found.value.expose_secret().to_owned()).collect()
 }
 
 fn read_from(args: &Args, config: &Config) -> String {

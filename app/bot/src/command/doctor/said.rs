@@ -108,7 +108,7 @@ impl Check {
 }
 
 /// Tenths of a second up to two minutes, then minutes and seconds.
-pub(super) fn seconds(ms: u64) -> String {
+pub(crate) fn seconds(ms: u64) -> String {
     if ms < 120_000 {
         return format!("{}.{} s", ms / 1000, ms % 1000 / 100);
     }
@@ -116,7 +116,7 @@ pub(super) fn seconds(ms: u64) -> String {
 }
 
 /// A foreign text on one line of a terminal: what could move the cursor or turn the direction of writing is escaped.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let mut plain = String::new();
     for (at, c) in text.trim_end().chars().enumerate() {

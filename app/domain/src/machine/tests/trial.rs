@@ -277,3 +277,36 @@ fn every_other_event_changes_nothing() {
         }
     }
 }
+
+#[test]
+fn a_person_says_which_job_it_is_where_nobody_knows() {
+    let mine: JobId = "/bot/by-hand".parse().unwrap();
+    let adopt = |trial: &Trial, at: u64| told(trial, TrialEvent::Adopted(mine.clone()), at);
+    let unanswered = next(&submitting(), TrialEvent::Submitted(1, Submitted::NoAnswer("?".into())), 0);
+    let unknown = polled(&polled(&live(), running(), 1), JobState::Unknown, 2);
+    for trial in [planned(), submitting(), unanswered, unknown] {
+        assert!(trial.adopts());
+        let (adopted, effects) = adopt(&trial, 7);
+        assert_eq!((adopted.job.as_ref(), adopted.running), (Some(&mine), None));
+        assert_eq!(adopted.state, TrialState::Live { unknown_since: None, silent_since: None });
+        assert!(adopted.submitted.is_some());
+        assert!(matches!(&effects[..], [Effect { what: What::Poll { job, .. }, .. }] if *job == mine), "{effects:?}");
+        // Nothing that was asked for before is done any more.
+        let (_, before) = told(&planned(), TrialEvent::Begin, 0);
+        assert!(before.iter().all(|effect| !adopted.wants(&effect.what)));
+    }
+    let settled = polled(&live(), succeeded(), 3);
+    let lost = polled(&polled(&live(), JobState::Unknown, 0), JobState::Unknown, 11 * MINUTE);
+    assert_eq!(lost.fate(), Some(&discarded(Discard::Lost)));
+    for trial in [live(), settled, lost] {
+        assert!(!trial.adopts());
+        assert_eq!(adopt(&trial, 7), (trial, Vec::new()));
+    }
+}
+
+#[test]
+fn an_adopted_job_of_a_trial_that_is_told_to_stop_is_stopped() {
+    let stopping = next(&submitting(), TrialEvent::Stop, 3);
+    let (_, effects) = told(&stopping, TrialEvent::Adopted(job()), 7);
+    assert!(matches!(&effects[0].what, What::Terminate { job: of, .. } if *of == job()), "{effects:?}");
+}
