@@ -57,7 +57,7 @@ fn head(state: &State, repo: &Repository, issue: &Issue) -> String {
 }
 
 /// The branch, with its owner where it is in a fork.
-fn branch(repo: &Repository, pull: &Pull) -> String {
+pub(super) fn branch(repo: &Repository, pull: &Pull) -> String {
     match pull.head_repo {
         Some(id) if id == repo.id => pull.head_ref.clone(),
         _ => format!("{}:{}", pull.head_owner, pull.head_ref),

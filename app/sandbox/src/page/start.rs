@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::frame::framed;
+use super::pull::branch;
 use super::{badge, escaped, time};
 use crate::model::Repository;
 use crate::state::State;
@@ -35,12 +36,8 @@ pub(super) fn one(repo: &Repository) -> String {
 fn pulls(repo: &Repository) -> String {
     let name = escaped(&repo.full_name());
     let mut text = format!("<h2><a href=\"/{name}\">{name}</a></h2>");
-    if let Some(branch) = repo.parent.map(|_| &repo.default_branch) {
-        let _ = write!(
-            text,
-            "<p class=\"none\">A fork; its pull requests are at what it was forked from ({}).</p>",
-            escaped(branch)
-        );
+    if repo.parent.is_some() {
+        text.push_str("<p class=\"none\">A fork; its pull requests are at what it was forked from.</p>");
         return text;
     }
     text.push_str("<ul class=\"list\">");
@@ -48,13 +45,18 @@ fn pulls(repo: &Repository) -> String {
         let kind = if issue.pull.is_some() { "pull" } else { "issues" };
         let _ = write!(
             text,
-            "<li>{} <a href=\"/{name}/{kind}/{}\"><b>{}</b></a><small>#{} opened {} by {}</small></li>",
+            "<li>{} <a href=\"/{name}/{kind}/{}\"><b>{}</b></a><small>#{} opened {} by {}{}</small></li>",
             badge(issue),
             issue.number,
             escaped(&issue.title),
             issue.number,
             time(issue.created_ms),
-            escaped(&issue.author)
+            escaped(&issue.author),
+            issue
+                .pull
+                .as_ref()
+                .map(|pull| format!(" · <code>{}</code>", escaped(&branch(repo, pull))))
+                .unwrap_or_default()
         );
     }
     text.push_str("</ul>");

@@ -169,7 +169,9 @@ fn happened(state: &State, repo: &Repository, issue: &Issue, event: &Event) -> S
         escaped(&event.by),
         time(event.at_ms)
     );
-    commits.iter().for_each(|made| text.push_str(&commit(state, repo, issue, made)));
+    for made in &commits {
+        text.push_str(&commit(state, repo, issue, made));
+    }
     text.push_str("</div></div>");
     text
 }
