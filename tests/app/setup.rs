@@ -358,6 +358,9 @@ fn launched(id: &RunId) -> Run {
         ledger: Digest::of(b"ledger"),
         episode: 1,
         earlier_rounds: 0,
+        each_ms: None,
+        retry: None,
+        skip: false,
         confirm: None,
         late: domain::machine::timing::Late::default(),
     };
@@ -376,6 +379,7 @@ fn a_person_says_which_job_a_trial_is() {
         id: id.clone(),
         repo: 1,
         number: 42,
+        person: 5,
         suite: "tiny".to_owned(),
         request: "comment:1:1".to_owned(),
         head: "0123456789012345678901234567890123456789".to_owned(),

@@ -78,6 +78,7 @@ impl Place {
             path: std::env::var_os("PATH").unwrap_or_default(),
             temp: self.hold.path().to_owned(),
             processors: 2,
+            display: false,
             random: 1,
             secrets: Secrets::default(),
             clock: SystemClock,
@@ -99,6 +100,7 @@ impl Place {
             base: base.clone(),
             asked_base: asked_base.cloned(),
             continues: None,
+            retries: None,
         };
         let commits = Commits { repo: "owner/name", base: Some("main"), head: head.as_str(), pinned: Some(&pinned) };
         what(&commits, &world).expect("commits")
