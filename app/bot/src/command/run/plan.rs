@@ -16,7 +16,7 @@ use evidence::{Bundle, DiskStorage, Templates, verify};
 use lab::bundle::Bundler;
 use lab::git::{Mirror, Source};
 use lab::scratch::{self, Scratch};
-use suite::{Backend, Suite};
+use suite::{Backend, Resolved, Suite};
 
 use super::found::find;
 use super::launches::Roles;
@@ -127,10 +127,8 @@ pub fn prepare(
     let now = world.machine.clock.now();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
     let noise = match Noise::of(suite, &resolved, &fingerprint, known.calibration, world) {
-        // Nobody asked for another workload than the calibrated one; the rules did.
-        Err(Failure::Usage(why)) if differs && known.calibration.is_some() => {
-            let none = Noise::of(suite, &resolved, &fingerprint, None, world)?;
-            Noise { unfit: Some(format!("not calibrated for what the rules want: {why}")), ..none }
+        Err(Failure::Usage(why)) if differs => {
+            uncalibrated(suite, [asked, resolved.clone()], known, &runs_on, world, &why)?
         }
         noise => noise?,
     };
@@ -189,14 +187,7 @@ pub fn prepare(
         late: late(suite),
         notes,
     };
-    let costly = costly(suite, &resolved, &plan);
-    let confirm = match &plan.skip {
-        Some(reasons) => {
-            let more = costly.map(|why| format!("; {why}")).unwrap_or_default();
-            Some(format!("{}, and measuring it is likely to show nothing{more}", only(reasons)))
-        }
-        None => costly,
-    };
+    let confirm = question(&plan, costly(suite, &resolved, &plan));
     let suite_text = suite.text.clone();
     let each_ms = resolved.expect.wall.map(|wall| wall.0);
     Ok(Prepared {
@@ -329,6 +320,32 @@ pub(in crate::command) fn empty_mirror(world: &World<'_>) -> Result<(Mirror, Scr
         .with_context(|| format!("no temporary folder in {}", world.machine.temp.display()))?;
     let mirror = Mirror::open(holds.path(), &world.machine.path).map_err(anyhow::Error::from)?;
     Ok((mirror, holds))
+}
+
+/// What is known of the noise where the rules want another workload than the calibrated one: nothing, and nobody asked
+/// for that. A file that would not do for the request alone either is refused as ever.
+fn uncalibrated(
+    suite: &Suite,
+    [mut alone, wanted]: [Resolved; 2],
+    known: &Known<'_>,
+    runs_on: &RunsOn,
+    world: &World<'_>,
+    why: &str,
+) -> Result<Noise, Failure> {
+    let of = |resolved: &Resolved, calibration: Option<&Path>| {
+        let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
+        Noise::of(suite, resolved, &fingerprint, calibration, world)
+    };
+    runs_on.complete(&mut alone);
+    of(&alone, known.calibration)?;
+    Ok(Noise { unfit: Some(format!("not calibrated for what the rules want: {why}")), ..of(&wanted, None)? })
+}
+
+/// Why a person must agree: what alone differs, and what it costs.
+fn question(plan: &Plan, costly: Option<String>) -> Option<String> {
+    let Some(reasons) = &plan.skip else { return costly };
+    let more = costly.map(|why| format!("; {why}")).unwrap_or_default();
+    Some(format!("{}, and measuring it is likely to show nothing{more}", only(reasons)))
 }
 
 /// What alone differs.
