@@ -173,3 +173,21 @@ fn a_declared_difference_is_no_trivial_change() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(world.plan()["skip"], Value::Null);
 }
+
+#[test]
+fn a_calibration_of_the_request_says_nothing_of_what_the_rules_want() {
+    let world = ruled();
+    let calibrate = ["calibrate", "tiny.toml", "--repo", "repository", "--out", "calibrations", "--trials", "3"];
+    let ran = world.measure(&[&calibrate[..], &["--file", "tiny.json"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    topic(&world, &[("pool/a.py", "x = 1\n")]);
+    fs::write(world.path("broken.json"), "{}").expect("a file");
+    let ran = world.call(&["run", "tiny.toml", "--repo", "repository", "--out", "out", "--calibration", "broken.json"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let ran = world.run(&["rounds=1", "--calibration", "tiny.json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let plan = world.plan();
+    assert_eq!((at_once(&world), &plan["calibration"]), (json!(3), &json!({})));
+    let said = "not calibrated for what the rules want: ";
+    assert!(notes(&world).iter().any(|note| note.starts_with(said)), "{:?}", notes(&world));
+}

@@ -15,7 +15,7 @@ use domain::request::{Options, Rounds};
 use lab::bundle::Bundler;
 use lab::git::{Mirror, Source};
 use lab::scratch::{self, Scratch};
-use suite::{Backend, Suite};
+use suite::{Backend, Resolved, Suite};
 
 use super::cost::{agreement, by_suite, unusual};
 use super::found::find;
@@ -131,10 +131,8 @@ pub fn prepare(
     let now = world.machine.clock.now();
     let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
     let noise = match Noise::of(suite, &resolved, &fingerprint, known.calibration, world) {
-        // Nobody asked for another workload than the calibrated one; the rules did.
-        Err(Failure::Usage(why)) if differs && known.calibration.is_some() => {
-            let none = Noise::of(suite, &resolved, &fingerprint, None, world)?;
-            Noise { unfit: Some(format!("not calibrated for what the rules want: {why}")), ..none }
+        Err(Failure::Usage(why)) if differs => {
+            uncalibrated(suite, [asked, resolved.clone()], known, &runs_on, world, &why)?
         }
         noise => noise?,
     };
@@ -235,6 +233,25 @@ pub(in crate::command) fn empty_mirror(world: &World<'_>) -> Result<(Mirror, Scr
         .with_context(|| format!("no temporary folder in {}", world.machine.temp.display()))?;
     let mirror = Mirror::open(holds.path(), &world.machine.path).map_err(anyhow::Error::from)?;
     Ok((mirror, holds))
+}
+
+/// What is known of the noise where the rules want another workload than the calibrated one: nothing, and nobody asked
+/// for that. A file that would not do for the request alone either is refused as ever.
+fn uncalibrated(
+    suite: &Suite,
+    [mut alone, wanted]: [Resolved; 2],
+    known: &Known<'_>,
+    runs_on: &RunsOn,
+    world: &World<'_>,
+    why: &str,
+) -> Result<Noise, Failure> {
+    let of = |resolved: &Resolved, calibration: Option<&Path>| {
+        let fingerprint = resolved.control.workload.fingerprint(&[]).map_err(usage)?;
+        Noise::of(suite, resolved, &fingerprint, calibration, world)
+    };
+    runs_on.complete(&mut alone);
+    of(&alone, known.calibration)?;
+    Ok(Noise { unfit: Some(format!("not calibrated for what the rules want: {why}")), ..of(&wanted, None)? })
 }
 
 /// What alone differs.
