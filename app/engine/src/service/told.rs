@@ -44,7 +44,8 @@ pub(super) fn remarks(state: &PullState, shown: &Shown, now: Ms) -> Vec<Vec<Span
         told.extend(what.map(|what| remarks::moved(&push, &what)));
     }
     if seen.merged {
-        told.push(remarks::merged(&seen.head, &seen.base_ref, !over));
+        let goes_on = !over || state.next.contains_key(&asked.suite);
+        told.push(remarks::merged(&seen.head, &seen.base_ref, goes_on));
     }
     told
 }

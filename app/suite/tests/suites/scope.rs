@@ -137,8 +137,8 @@ fn what_does_not_go_with_the_request_is_left_out_and_said() {
     assert_eq!(
         applied.notes,
         [
-            "not taken, since it does not go with the request (parallelism=2 and pool_workers=8: fewer than 1 shards per \
-             worker): preset large, which has 12 sources at least, by the rules for topology (pools show at scale); pool \
+            "not taken, since it does not go with the request (parallelism=2 and pool_workers=8: 0.25 shards per worker, \
+             fewer than 1; say pool_workers=2 at most or parallelism=8 at least): preset large, which has 12 sources at least, by the rules for topology (pools show at scale); pool \
              workers 8 by the rules for topology (pools show at scale)"
         ]
     );
