@@ -1,6 +1,7 @@
-//! Arms of different generations: other options, ids without a step in them, and ids of somebody else in the log.
+//! Arms of different generations: other options, ids without a step in them, and ids of somebody else in the log. Looked at in
+//! the run of a pull request.
 
-use super::rig::{Rig, argv, option};
+use super::rig::{Folder, Rig, argv, option};
 
 /// An id that nobody ran.
 const INVENTED: &str = "minhash-web-20261130-000000-0badcafe";
@@ -34,15 +35,19 @@ fn older(text: &str, foreign: &str) -> String {
     text
 }
 
-pub(super) fn of_several_generations(rig: &Rig) {
+/// Makes the branch `older`; returns the id of an execution of another job, which its log names.
+pub(super) fn older_branch(rig: &Rig) -> String {
     let first = rig.first.get().expect("the first run");
     let foreign = first.folder.answer("control-1.0-1", "executions.json")["rows"][0][1].clone();
-    let foreign = foreign.as_str().expect("an id");
-    rig.branch("older", "main", |text| older(&text, foreign));
-    let folder = rig.run("rig", "lines", &["rounds=1", "harness=head", "--head", "older"]);
+    let foreign = foreign.as_str().expect("an id").to_owned();
+    rig.branch("older", "main", |text| older(&text, &foreign));
+    foreign
+}
 
+/// `main` against the branch `older`, each by its own benchmark.
+pub(super) fn of_several_generations(folder: &Folder, foreign: &str) {
     // The same workload in the words of each commit.
-    let (control, treatment) = (argv(&folder, "control-1.0-1"), argv(&folder, "head-1.0-2"));
+    let (control, treatment) = (argv(folder, "control-1.0-1"), argv(folder, "head-1.0-2"));
     let said = |argv: &[String]| {
         ["--first-stage", "--last-stage", "--target"].map(|name| option(argv, name).map(str::to_owned))
     };

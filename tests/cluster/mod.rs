@@ -24,14 +24,13 @@ const MOST_TRIALS: usize = 11;
 /// A part and its name.
 type Part = (&'static str, fn(&Rig));
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 6] = [
     ("refused before anything starts", refused::before_anything_starts),
     ("measured and equal to what the servers say", measured::as_the_servers_say),
     ("compared again from the same jobs", compared::from_the_same_jobs),
-    ("command lines and ids of several generations", lines::of_several_generations),
     ("preempted", churn::preempted),
     ("interrupted", stopped::interrupted),
-    ("on a pull request", served::on_a_pull_request),
+    ("on a pull request that is pushed to", served::on_a_pull_request),
 ];
 
 #[test]

@@ -98,9 +98,14 @@ impl Rig {
         let entries = fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path());
         let folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
         let [folder] = &folders[..] else { panic!("{folders:?}") };
+        self.read(folder)
+    }
+
+    /// A finished folder, verified by the program.
+    pub(super) fn read(&self, folder: &Path) -> Folder {
         let ran = self.world.call(&["evidence", "verify", folder.to_str().expect("UTF-8")]);
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        Folder { evidence: read_json(&folder.join("evidence.json")), path: folder.clone() }
+        Folder { evidence: read_json(&folder.join("evidence.json")), path: folder.to_owned() }
     }
 
     /// What the controller answers to a call past the proxy.
