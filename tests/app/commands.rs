@@ -18,7 +18,7 @@ const SHOWN: [&str; 9] = [
 ];
 
 /// Lines that are refused, each with what the reply must say.
-const REFUSED: [(&str, &[&str]); 16] = [
+const REFUSED: [(&str, &[&str]); 17] = [
     ("/ab-test zephir", &["nearest: zephyr"]),
     ("/ab-test zephyr presett=light", &["nearest: preset"]),
     ("/ab-test zephyr preset=lihgt", &["nearest: light"]),
