@@ -85,9 +85,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let Some(seen) = &state.seen else { return Ok(wants) };
         for suite in &self.settings.always {
             let shown = state.shown.get(suite);
-            let spoken_for = shown.is_some_and(|shown| {
-                shown.asked.head == seen.head || shown.carried().is_some_and(|(head, _)| *head == seen.head)
-            });
+            let spoken_for = shown.is_some_and(|shown| shown.speaks_for(&seen.head));
             let approval = state.approvals.get(suite).is_some_and(|approval| approval.head == seen.head);
             if spoken_for || approval || !seen.open {
                 continue;
@@ -106,13 +104,31 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Ok(wants)
     }
 
-    fn approval(
-        &self,
-        state: &PullState,
-        suite: &str,
-        approval: &Approval,
-        now: Ms,
-    ) -> Result<Want, EngineError> {
+    /// The checks of heads that were to be measured next, and never will be: another one was pushed, a comparison speaks of
+    /// them, or the pull request is closed. Without an end they would go on for ever.
+    pub(super) async fn left_checks(&self, state: &PullState, now: Ms) -> Result<Vec<Want>, EngineError> {
+        let mut wants = Vec::new();
+        let Some(seen) = &state.seen else { return Ok(wants) };
+        for suite in &self.settings.always {
+            let waits = |head: &CommitSha| state.approvals.get(suite).is_some_and(|approval| approval.head == *head);
+            let spoken_for = state.shown.get(suite).is_some_and(|shown| shown.speaks_for(&seen.head));
+            let stands = |head: &CommitSha| (seen.open && !spoken_for && *head == seen.head) || waits(head);
+            for head in state.heads().into_iter().filter(|head| !stands(head)) {
+                if self.desk().wanted(&standing_target(&state.id, suite, &head)).await?.is_none() {
+                    continue;
+                }
+                let title = if spoken_for && head == seen.head {
+                    ("a comparison speaks of this head", "A check of its own says what it came to.")
+                } else {
+                    ("no comparison of this head", "It is not the head any more, or the pull request is closed.")
+                };
+                wants.push(standing(&state.id, suite, &head, Some(Conclusion::Neutral), title, Vec::new(), now)?);
+            }
+        }
+        Ok(wants)
+    }
+
+    fn approval(&self, state: &PullState, suite: &str, approval: &Approval, now: Ms) -> Result<Want, EngineError> {
         let head = &approval.head;
         let (conclusion, title, summary, buttons) = match &approval.over {
             Some(over) => (Conclusion::Neutral, over.as_str(), "It waits for nobody any more.".to_owned(), Vec::new()),
@@ -170,7 +186,9 @@ mod tests {
         assert_eq!(About::read(&About::external(42, "zephyr", &head)), Some(about));
         let run = RunId::new(1_795_984_130, 7).unwrap();
         assert_eq!(About::read(run.as_str()), Some(About::Run(run)));
-        for foreign in ["", "head", "head:42", "head:42:zephyr:8ae7a94", "head:x:zephyr:8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99"] {
+        for foreign in
+            ["", "head", "head:42", "head:42:zephyr:8ae7a94", "head:x:zephyr:8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99"]
+        {
             assert_eq!(About::read(foreign), None, "{foreign}");
         }
         let more = format!("{}:more", About::external(42, "zephyr", &head));
