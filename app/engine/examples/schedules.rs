@@ -1,18 +1,21 @@
-//! Runs the simulated world: `schedules [--count N] [--first SEED] [--blind] [--show SEED]`.
+//! Runs the simulated world: `schedules [--count N] [--first SEED] [--blind] [--show SEED] [--pulls] [--habits]`.
 //!
 //! Prints how the runs ended and exits with 1 when something did not hold. `--show` prints the trace of one seed;
-//! `--blind` plants a mistake that must be found.
+//! `--blind` plants a mistake that must be found. `--pulls` runs the world of pull requests instead, `--habits` plants
+//! each of its mistakes in turn, and each must be found.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
+use engine::sim::pulls::{Habit, PullReport, pulls, shrunk};
 use engine::sim::{Options, every_crash, schedule};
 
 fn main() -> std::io::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let (mut count, mut first, mut show) = (10_000, 0, None);
     let mut options = Options::default();
+    let (mut of_pulls, mut habits) = (false, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|text| text.parse::<u64>().ok());
@@ -24,12 +27,29 @@ fn main() -> std::io::Result<ExitCode> {
                 options.submits_blindly = true;
                 Some(())
             }
+            "--pulls" => {
+                of_pulls = true;
+                Some(())
+            }
+            "--habits" => {
+                habits = true;
+                Some(())
+            }
             _ => None,
         };
         if known.is_none() {
-            writeln!(out, "{argument}: allowed: --count N, --first SEED, --blind, --show SEED")?;
+            writeln!(out, "{argument}: allowed: --count N, --first SEED, --blind, --show SEED, --pulls, --habits")?;
             return Ok(ExitCode::from(2));
         }
+    }
+    if habits {
+        return plant(&mut out, first, count);
+    }
+    if of_pulls {
+        return match show {
+            Some(seed) => show_pulls(&mut out, seed),
+            None => many_pulls(&mut out, first, count),
+        };
     }
     if let Some(seed) = show {
         let report = schedule(seed, options);
@@ -65,4 +85,65 @@ fn main() -> std::io::Result<ExitCode> {
     }
     let found = broken > 0 || !crashed.violations.is_empty();
     Ok(ExitCode::from(u8::from(found != options.submits_blindly)))
+}
+
+fn exit(broken: bool) -> ExitCode {
+    ExitCode::from(u8::from(broken))
+}
+
+/// The trace of one seed, and the fewest acts in which it still breaks.
+fn show_pulls(out: &mut impl Write, seed: u64) -> std::io::Result<ExitCode> {
+    let report = pulls(seed, Habit::Sound);
+    for line in &report.trace {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "{}: {:?}", report.ends.join(", "), report.violations)?;
+    if let Some((acts, violations)) = shrunk(seed, Habit::Sound) {
+        writeln!(out, "{}\n{violations:#?}", acts.join("\n"))?;
+    }
+    Ok(exit(!report.violations.is_empty()))
+}
+
+fn many_pulls(out: &mut impl Write, first: u64, count: u64) -> std::io::Result<ExitCode> {
+    let (mut ends, mut broken, mut sums) = (BTreeMap::<String, u64>::new(), 0u64, [0u64; 5]);
+    let mut longest = 0;
+    for seed in first..first + count {
+        let PullReport { acts, steps, crashes, pauses, planned, ends: of, violations, .. } = pulls(seed, Habit::Sound);
+        for end in of {
+            *ends.entry(end).or_default() += 1;
+        }
+        for (sum, more) in sums.iter_mut().zip([acts, steps, crashes, pauses, planned]) {
+            *sum += more;
+        }
+        longest = longest.max(steps);
+        if !violations.is_empty() {
+            broken += 1;
+            if broken <= 30 {
+                writeln!(out, "seed {seed}: {violations:?}")?;
+            }
+        }
+    }
+    for (end, times) in &ends {
+        writeln!(out, "{times:>7}  {end}")?;
+    }
+    let [acts, steps, crashes, pauses, planned] = sums;
+    writeln!(out, "{count} schedules of pull requests, {acts} acts, {steps} steps to rest, at most {longest} in one")?;
+    writeln!(out, "{planned} plans, {crashes} crashes, {pauses} held up, {broken} broken")?;
+    Ok(exit(broken > 0))
+}
+
+/// Each mistake, until the first seed that finds it.
+fn plant(out: &mut impl Write, first: u64, count: u64) -> std::io::Result<ExitCode> {
+    let mut missed = false;
+    for habit in Habit::ALL {
+        let mut seeds = (first..first + count).map(|seed| pulls(seed, habit));
+        match seeds.find(|report| !report.violations.is_empty()) {
+            Some(found) => writeln!(out, "{habit:?}: seed {}: {}", found.seed, found.violations[0])?,
+            None => {
+                missed = true;
+                writeln!(out, "{habit:?}: not found")?;
+            }
+        }
+    }
+    Ok(exit(missed))
 }

@@ -4,11 +4,13 @@
 //! [`chance`] draws, [`script`] says how trials and judgements of a seed come out, [`world`] is the shared state with
 //! the fuse that makes a crash, [`lab`], [`records`] and [`store`] are the ports into it, [`invariants`] says what must
 //! always hold, and [`schedule`] picks what happens next. [`crashes`] crashes one run at each of its points in turn.
+//! [`pulls`] are pull requests with everything that happens to them.
 
 mod chance;
 pub mod crashes;
 mod invariants;
 mod lab;
+pub mod pulls;
 mod records;
 pub mod schedule;
 mod script;

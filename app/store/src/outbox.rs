@@ -19,8 +19,9 @@ const WANT: &str = "INSERT INTO outbox (target, hash, sent_hash, gone, due_ms, a
     SET hash = excluded.hash, wanted = excluded.wanted, due_ms = CASE WHEN outbox.sent_hash <> outbox.hash \
         AND outbox.due_ms < excluded.due_ms THEN outbox.due_ms ELSE excluded.due_ms END \
     WHERE outbox.hash <> excluded.hash";
-// As with subjects, the outer conditions are repeated.
-const CLAIM: &str = "UPDATE outbox SET lease_owner = $1, lease_ms = $2, fence = fence + 1 \
+// As with subjects, the outer conditions are repeated. From now on nobody knows what stands there until it is said: an
+// answer may be lost, and what was said before may be wanted again meanwhile.
+const CLAIM: &str = "UPDATE outbox SET lease_owner = $1, lease_ms = $2, fence = fence + 1, sent_hash = '' \
     WHERE target IN (SELECT target FROM outbox WHERE sent_hash <> hash AND due_ms <= $3 \
         AND (lease_ms IS NULL OR lease_ms < $3) ORDER BY due_ms, target LIMIT $4) \
     AND sent_hash <> hash AND due_ms <= $3 AND (lease_ms IS NULL OR lease_ms < $3) \

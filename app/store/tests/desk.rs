@@ -236,6 +236,24 @@ async fn a_newer_want_stays_open_while_one_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_is_said_again_after_a_lost_answer() {
+    for place in all().await {
+        let store = place.open().await;
+        store.settle(wants(vec![want("comment:1:1:a", "one", 5)])).await.unwrap();
+        let one = store.claim_wants("me", Ms(5), Ms(10), 9).await.unwrap();
+        store.said("comment:1:1:a", one[0].fence, &one[0].hash, Some(7), false).await.unwrap();
+        // It may stand there by now: nobody was told. Then the first one is wanted again.
+        store.settle(wants(vec![want("comment:1:1:a", "two", 20)])).await.unwrap();
+        let two = store.claim_wants("me", Ms(20), Ms(25), 9).await.unwrap();
+        store.unsaid_yet("comment:1:1:a", two[0].fence, Ms(30), "no answer").await.unwrap();
+        store.settle(wants(vec![want("comment:1:1:a", "one", 21)])).await.unwrap();
+        let again = store.claim_wants("me", Ms(30), Ms(35), 9).await.unwrap();
+        assert_eq!(again.iter().map(|want| want.wanted.as_str()).collect::<Vec<_>>(), ["one"]);
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_want_that_is_there_keeps_its_time() {
     for place in all().await {
         let store = place.open().await;

@@ -234,7 +234,8 @@ pub trait Desk: Store {
     /// See [`StoreError`].
     fn unsaid(&self, limit: usize) -> impl Future<Output = Result<Vec<Subject>, StoreError>> + Send;
 
-    /// Claims things to be said that are due, differ from what was said, and are under no lease.
+    /// Claims things to be said that are due, differ from what was said, and are under no lease. Until one is said, what was
+    /// said before counts as unknown: an answer may be lost.
     ///
     /// # Errors
     /// See [`StoreError`].

@@ -49,7 +49,10 @@ impl Stepped {
         }
         let decided = self.state.shown.get(&asked.suite).and_then(Shown::decided);
         if asked.more_rounds() {
-            let Some((earlier, _)) = decided.filter(|(earlier, _)| earlier.head == asked.head) else {
+            // Rounds against another branch are another comparison.
+            let same =
+                |(earlier, _): &(&Asked, &Over)| (&earlier.head, &earlier.base_ref) == (&asked.head, &asked.base_ref);
+            let Some((earlier, _)) = decided.filter(same) else {
                 return answered(self, Said::NothingToContinue, Reaction::Confused);
             };
             asked.continues = Some(earlier.run.clone());
@@ -124,6 +127,9 @@ impl Stepped {
             Stage::Over(over) if matches!(over.verdict, None | Some(Verdict::Inconclusive)) => Some((shown, over)),
             _ => None,
         });
+        // What was put away may be a head that nobody asked to have measured, such as one of a fork that nobody approved.
+        let put_away = |over: &Over| matches!(over.ended, Some((Ending::Skipped, _)));
+        let last = last.filter(|(_, over)| !put_away(over));
         let Some((shown, over)) = last else {
             return answered(self, Said::NothingToRetry, Reaction::Confused);
         };

@@ -63,19 +63,29 @@ impl Stepped {
             Some(before) => {
                 let newer = shown.newer.clone();
                 let asked = shown.restore(before.0, before.1);
-                let superseded = over.ended.as_ref().is_some_and(|(how, _)| *how == Ending::Superseded);
-                if superseded {
-                    shown.newer = newer;
-                } else if asked.cause == Cause::Push {
-                    let why = over.ended.as_ref().and_then(|(_, why)| why.clone()).unwrap_or_else(|| over.said.clone());
-                    let head = asked.head.clone();
-                    shown.newer = Some(Newer { head, fate: NewerFate::Not { why: NotAgain::Refused { why } } });
-                }
+                let how = over.ended.as_ref().map(|(how, _)| *how);
+                let superseded = how == Some(Ending::Superseded);
+                let why = if matches!(how, Some(Ending::Cancelled | Ending::Skipped)) {
+                    NotAgain::Ended
+                } else {
+                    let why = over.ended.as_ref().and_then(|(_, why)| why.clone());
+                    NotAgain::Refused { why: why.unwrap_or_else(|| over.said.clone()) }
+                };
+                shown.newer = match newer {
+                    newer if superseded => newer,
+                    // What was held against the run that is gone says nothing about the one that stands again.
+                    Some(newer) => {
+                        Some(newer).filter(|of| matches!(of.fate, NewerFate::Weighing | NewerFate::Not { .. }))
+                    }
+                    None if asked.head == shown.asked.head => None,
+                    None => Some(Newer { head: asked.head.clone(), fate: NewerFate::Not { why } }),
+                };
                 let told = if superseded || asked.cause == Cause::Push { Said::NotAgain } else { Said::NotPlanned };
                 self.said = told(Box::new(asked), over);
             }
             None => shown.stage = Stage::Over(over),
         }
+        self.heads();
         self.begin_due(now);
     }
 
@@ -87,7 +97,12 @@ impl Stepped {
             self.state.active = None;
         }
         shown.waits = None;
+        if over.verdict.is_none() && shown.carried().is_some() {
+            // What came to nothing speaks for nothing.
+            shown.newer = None;
+        }
         shown.stage = Stage::Over(over);
+        self.heads();
         self.begin_due(now);
     }
 }

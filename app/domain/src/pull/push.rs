@@ -255,8 +255,18 @@ impl Stepped {
             return;
         }
         if before.as_ref().is_some_and(|before| before.base_ref != pull.base_ref) {
-            // What would be merged into another branch is another question: a person asks it.
+            // What would be merged into another branch is another question: a person asks it. Back at the branch that was
+            // measured, what becomes of a newer head is asked anew.
             self.state.next.clear();
+            let stays = |newer: &Newer| matches!(newer.fate, NewerFate::Not { .. });
+            for shown in self.state.shown.values_mut() {
+                shown.newer = shown.newer.take().filter(stays);
+            }
+        }
+        if pull.draft {
+            for (suite, next) in std::mem::take(&mut self.state.next) {
+                self.newer(&suite, &next.asked.head, NewerFate::Not { why: NotAgain::Draft });
+            }
         }
         if before.is_some_and(|before| !before.open && !before.merged) {
             // Reopening starts nothing: whoever reopens it may not want that.
@@ -272,8 +282,10 @@ impl Stepped {
     /// order in which it became known.
     pub(super) fn heads(&mut self) {
         let Some(pull) = self.state.seen.clone().filter(|pull| pull.open || pull.merged) else { return };
-        let at = self.state.seen_at;
         for suite in self.state.suites() {
+            // What an earlier run is held against is another question, which may be asked right now.
+            let asked = self.state.shown.get(&suite).map_or(Ms(0), |shown| shown.asked.at);
+            let at = self.state.seen_at.max(asked);
             let weighed = match (self.state.shown.get_mut(&suite), self.state.auto.get_mut(&suite)) {
                 (Some(shown), _) => {
                     let known = shown.newer.as_ref().is_some_and(|newer| newer.head == pull.head);
@@ -312,7 +324,10 @@ impl Stepped {
         if !current || (shown.is_none() && !self.state.auto_on(suite)) {
             return;
         }
+        let unsaid = |shown: &Shown| matches!(&shown.stage, Stage::Over(over) if over.verdict.is_none());
         let why = match weighed.compared {
+            // What came to nothing speaks for nothing.
+            Compared::Same { .. } if shown.is_some_and(unsaid) => "the comparison before it has no verdict".to_owned(),
             Compared::Same { why } => {
                 self.state.next.remove(suite);
                 return self.newer(suite, &pull.head, NewerFate::Carried { why });

@@ -110,6 +110,12 @@ impl Shown {
         }
     }
 
+    /// Whether it is about this head, or carried over to it.
+    #[must_use]
+    pub fn speaks_for(&self, head: &CommitSha) -> bool {
+        self.asked.head == *head || self.carried().is_some_and(|(carried, _)| carried == head)
+    }
+
     /// The last verdict: its own, or the one before it.
     #[must_use]
     pub fn decided(&self) -> Option<(&Asked, &Over)> {
@@ -222,6 +228,16 @@ impl PullState {
     #[must_use]
     pub fn matters(&self) -> bool {
         !self.shown.is_empty() || self.auto.values().any(|auto| auto.on)
+    }
+
+    /// Every head that is known: of now, and those of the pushes that are remembered. Each once.
+    #[must_use]
+    pub fn heads(&self) -> Vec<CommitSha> {
+        let pushed = self.pushes.iter().flat_map(|push| [&push.before, &push.after]);
+        let mut all: Vec<CommitSha> = pushed.chain(self.seen.as_ref().map(|seen| &seen.head)).cloned().collect();
+        all.sort();
+        all.dedup();
+        all
     }
 
     /// What goes on.

@@ -55,7 +55,7 @@ fn row(asked: &Asked) -> RunRow {
 }
 
 /// The word for how a run ended, for its row; `None` while it goes on.
-fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
+fn outcome(applied: &Applied, events: &[Event], run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
     let unplanned = applied.said.iter().find_map(|said| match said {
         Said::NotPlanned(asked, over) | Said::NotAgain(asked, over) if asked.run == *run => Some(over),
         _ => None,
@@ -64,7 +64,13 @@ fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids
         Stage::Over(over) => Some(over),
         Stage::Planning | Stage::Running => None,
     });
-    let over = unplanned.or(shown)?;
+    // What begins at once in its place hides that it is over.
+    let replaced = applied.state.of_run(run).is_none();
+    let told = events.iter().filter(|_| replaced).find_map(|event| match event {
+        Event::RunOver(of, over) if of == run => Some(over),
+        _ => None,
+    });
+    let over = unplanned.or(shown).or(told)?;
     let word = match (&over.verdict, &over.ended) {
         (Some(verdict), _) => verdict.word().to_owned(),
         (None, Some((how, _))) => how.key().to_owned(),
@@ -115,7 +121,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             for shown in before.shown.values().filter(|shown| !matches!(shown.stage, Stage::Over(_))) {
                 let run = &shown.asked.run;
-                settle.over.extend(outcome(&applied, run).map(|(word, digest)| (run.clone(), word, digest)));
+                settle.over.extend(outcome(&applied, &events, run).map(|(word, digest)| (run.clone(), word, digest)));
             }
             for said in &applied.said {
                 let link = match said {

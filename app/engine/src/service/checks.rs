@@ -85,9 +85,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let Some(seen) = &state.seen else { return Ok(wants) };
         for suite in &self.settings.always {
             let shown = state.shown.get(suite);
-            let spoken_for = shown.is_some_and(|shown| {
-                shown.asked.head == seen.head || shown.carried().is_some_and(|(head, _)| *head == seen.head)
-            });
+            let spoken_for = shown.is_some_and(|shown| shown.speaks_for(&seen.head));
             let approval = state.approvals.get(suite).is_some_and(|approval| approval.head == seen.head);
             if spoken_for || approval || !seen.open {
                 continue;
@@ -102,6 +100,30 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             };
             let summary = format!("{summary} `/ab-test {suite}` in a comment asks for one.");
             wants.push(standing(&state.id, suite, &seen.head, conclusion, (title, &summary), Vec::new(), now)?);
+        }
+        Ok(wants)
+    }
+
+    /// The checks of heads that were to be measured next, and never will be: another one was pushed, a comparison speaks of
+    /// them, or the pull request is closed. Without an end they would go on for ever.
+    pub(super) async fn left_checks(&self, state: &PullState, now: Ms) -> Result<Vec<Want>, EngineError> {
+        let mut wants = Vec::new();
+        let Some(seen) = &state.seen else { return Ok(wants) };
+        for suite in &self.settings.always {
+            let waits = |head: &CommitSha| state.approvals.get(suite).is_some_and(|approval| approval.head == *head);
+            let spoken_for = state.shown.get(suite).is_some_and(|shown| shown.speaks_for(&seen.head));
+            let stands = |head: &CommitSha| (seen.open && !spoken_for && *head == seen.head) || waits(head);
+            for head in state.heads().into_iter().filter(|head| !stands(head)) {
+                if self.desk().wanted(&standing_target(&state.id, suite, &head)).await?.is_none() {
+                    continue;
+                }
+                let title = if spoken_for && head == seen.head {
+                    ("a comparison speaks of this head", "A check of its own says what it came to.")
+                } else {
+                    ("no comparison of this head", "It is not the head any more, or the pull request is closed.")
+                };
+                wants.push(standing(&state.id, suite, &head, Some(Conclusion::Neutral), title, Vec::new(), now)?);
+            }
         }
         Ok(wants)
     }

@@ -17,6 +17,10 @@ use crate::engine::{EngineError, key_of, plan_of};
 
 /// How many changed subjects are looked at in one go.
 const BATCH: usize = 64;
+/// How often a pull request is told of again that changes while it is.
+const TRIES: usize = 100;
+/// How the targets of checks begin.
+const CHECKS: &str = "check:";
 /// Until something is looked at again that could not be read, milliseconds.
 const AFTER_FAILURE: u64 = MINUTE;
 
@@ -44,21 +48,58 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         if subject.key.starts_with("run:") {
             return self.herald_run(subject, said, now).await;
         }
-        let mut settle = said;
         if subject.key.starts_with("pull:") {
+            return self.herald_pull(&subject.key, now).await;
+        }
+        self.desk().settle(said).await?;
+        Ok(())
+    }
+
+    /// Somebody else may change it meanwhile and have told of that already: then what is said here is old, and it is told of
+    /// once more.
+    async fn herald_pull(&self, key: &str, now: Ms) -> Result<(), EngineError> {
+        let mut earlier: Option<PullState> = None;
+        for _ in 0..TRIES {
+            let Some(subject) = self.desk().read(key).await? else { return Ok(()) };
             let state = PullState::from_json(&subject.state)?;
+            let mut settle = Settle { said: vec![(key.to_owned(), subject.version)], at: now, ..Settle::default() };
             settle.wants.extend(self.standing_checks(&state, now)?);
+            settle.wants.extend(self.left_checks(&state, now).await?);
+            for shown in earlier.iter().flat_map(|earlier| earlier.shown.values()) {
+                if shown.stage == Stage::Running && state.of_run(&shown.asked.run).is_none() {
+                    let run = self.engine.read(&shown.asked.run).await?;
+                    settle.wants.extend(self.last_checks(&state, shown, self.over(&run, now), now).await?);
+                }
+            }
             for shown in state.shown.values() {
                 settle.wants.extend(self.wants(&state, shown, now).await?);
                 if self.put_off.is(shown.asked.run.as_str(), now) {
                     // Not all of it could be read: what can be said is said, and it is tried again.
-                    self.put_off.until(&subject.key, now.plus(AFTER_FAILURE));
+                    self.put_off.until(key, now.plus(AFTER_FAILURE));
                     settle.said.clear();
                 }
             }
+            self.desk().settle(settle).await?;
+            if self.desk().read(key).await?.is_none_or(|after| after.version == subject.version) {
+                return Ok(());
+            }
+            earlier = Some(state);
         }
-        self.desk().settle(settle).await?;
         Ok(())
+    }
+
+    /// The checks of a run that is over. What begins in its place at once would keep them from being told of its end.
+    async fn last_checks(
+        &self,
+        state: &PullState,
+        shown: &Shown,
+        over: Over,
+        now: Ms,
+    ) -> Result<Vec<Want>, EngineError> {
+        let ended = Shown { stage: Stage::Over(over), ..shown.clone() };
+        let mut wants = self.wants(state, &ended, now).await?;
+        wants.retain(|want| want.target.starts_with(CHECKS));
+        Ok(wants)
     }
 
     async fn herald_run(&self, subject: &Subject, mut said: Settle, now: Ms) -> Result<(), EngineError> {
@@ -79,6 +120,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             return Ok(());
         }
         let over = self.over(&run, now);
+        said.wants.extend(self.last_checks(state, shown, over.clone(), now).await?);
         if now.since(shown.asked.at) > self.settings.notify_after_ms && over.verdict.is_some() {
             said.wants.push(self.notification(shown, &over, now).await?);
         }
@@ -163,10 +205,14 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let mut wants = vec![verdict.want(verdict_target(&state.id, &asked.suite), due)?];
         // Before there is a plan nothing is measured, and a check of the same name takes the place of an earlier one.
         if shown.stage != Stage::Planning {
-            if let Some((head, _)) = shown.carried() {
-                // The newer head needs a check of its own that says the same.
-                let check = CheckWanted { head: head.clone(), ..check.clone() };
-                wants.push(Saying::Check { check }.want(carried_target(&asked.run, head), due)?);
+            // The newer head needs a check of its own that says the same, and so does one that it was carried to before.
+            let carried = shown.carried().map(|(head, _)| head);
+            for head in state.heads().into_iter().filter(|head| *head != asked.head) {
+                let target = carried_target(&asked.run, &head);
+                if carried == Some(&head) || self.desk().wanted(&target).await?.is_some() {
+                    let check = CheckWanted { head, ..check.clone() };
+                    wants.push(Saying::Check { check }.want(target, due)?);
+                }
             }
             wants.push(Saying::Check { check }.want(check_target(&asked.run), due)?);
         }

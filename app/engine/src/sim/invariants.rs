@@ -1,26 +1,26 @@
 //! What must hold after every step.
 
 use domain::machine::{Run, State, TrialState};
-use domain::ports::{Discard, End, Fate, How};
+use domain::ports::{Discard, End, Fate, How, LookRow};
 use std::collections::BTreeSet;
 
 use super::lab::{job_name, records_of};
 use super::world::World;
 use crate::drive::is_finished;
-use crate::memory::MemoryStore;
 
-/// Checks everything that must always hold of a run, its store and its world. `before` is the run as last seen.
-pub(super) fn check(world: &mut World, store: &MemoryStore, before: Option<&Run>, run: &Run) {
+/// Checks everything that must always hold of a run, its looks in the store and its world. `before` is the run as last
+/// seen.
+pub(super) fn check(world: &mut World, looks: &[LookRow], before: Option<&Run>, run: &Run) {
     let names: BTreeSet<_> = run.trials.iter().map(|trial| &trial.name).collect();
     if names.len() != run.trials.len() {
         world.violated("a trial stands twice in the run".to_owned());
     }
-    for name in world.launches.keys().cloned().collect::<Vec<_>>() {
+    for name in world.launches.keys().filter(|name| name.run == run.id).cloned().collect::<Vec<_>>() {
         if !names.contains(&name) {
             world.violated(format!("{name} was launched and the run does not know it"));
         }
     }
-    let looks = store.looks().len();
+    let looks = looks.iter().filter(|look| look.run == run.id).count();
     if looks != run.looked as usize {
         world.violated(format!("{} looks were taken and {looks} are in the ledger", run.looked));
     }
@@ -65,7 +65,8 @@ fn kept(world: &mut World, run: &Run) {
         let TrialState::Over { fate } = &trial.state else { continue };
         let key = (trial.name.clone(), "records.json".to_owned());
         let of = job_name(&trial.name, trial.job.as_ref());
-        if *fate == Fate::Counted && world.folder.answers.get(&key) != Some(&records_of(&of)) {
+        let content = world.folders.get(&run.id).and_then(|folder| folder.answers.get(&key));
+        if *fate == Fate::Counted && content != Some(&records_of(&of)) {
             world.violated(format!("{} counts without its answers", trial.name));
         }
         let Some(job) = world.jobs.get(of.as_ref()) else { continue };
@@ -100,7 +101,7 @@ fn settled(world: &mut World, run: &Run) {
 
 /// The end in the folder is that of the state.
 fn sealed(world: &mut World, run: &Run) {
-    let Some((ending, sealed)) = world.folder.sealed.clone() else {
+    let Some((ending, sealed)) = world.folder(&run.id).sealed.clone() else {
         if let State::Done { .. } = run.state {
             world.violated("done without a sealed folder".to_owned());
         }

@@ -3,18 +3,29 @@
 use domain::arms::Role;
 use domain::ids::JobId;
 use domain::plan::Plan;
-use domain::ports::{Answer, Collected, End, JobState, Lab, Submitted, Unreachable};
+use domain::ports::{Answer, Collected, End, JobState, Lab, StoredEffect, Submitted, Unreachable};
 use domain::rounds::TrialName;
 use domain::time::SECOND;
 
 use super::world::{Shared, World};
 use crate::memory::MemoryStore;
 
+/// What is written down and not done yet.
+pub(super) trait Written {
+    fn open_effects(&self, subject: &str) -> Vec<StoredEffect>;
+}
+
+impl Written for MemoryStore {
+    fn open_effects(&self, subject: &str) -> Vec<StoredEffect> {
+        Self::open_effects(self, subject)
+    }
+}
+
 /// The simulated backend. It sees the store only to check that what it is asked to do was written down before.
 #[derive(Clone, Debug)]
-pub(super) struct SimLab {
+pub(super) struct SimLab<S = MemoryStore> {
     pub(super) world: Shared,
-    pub(super) store: MemoryStore,
+    pub(super) store: S,
 }
 
 /// Records grow for this long after the first are there, although they look complete.
@@ -50,7 +61,7 @@ enum Way {
     Refused,
 }
 
-impl SimLab {
+impl<S: Written> SimLab<S> {
     fn way(world: &mut World) -> Way {
         let faults = world.faults;
         if silent(world).is_err() {
@@ -78,7 +89,7 @@ impl SimLab {
     }
 }
 
-impl Lab for SimLab {
+impl<S: Written + Send + Sync> Lab for SimLab<S> {
     async fn submit(&self, plan: &Plan, trial: &TrialName, role: &Role) -> Submitted {
         self.world.point("before a submission").await;
         let answer = {

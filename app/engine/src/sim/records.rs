@@ -32,7 +32,7 @@ fn conflict<T>(world: &mut World, what: String) -> Result<T, RecordsError> {
 /// Failures of one arm: out of memory, other.
 fn failures(world: &World, trials: &BTreeSet<TrialName>, role: &Role) -> (u32, u32) {
     let (mut oom, mut other) = (0, 0);
-    for fate in trials.iter().filter_map(|name| world.folder.fates.get(name)).filter(|fate| fate.role == *role) {
+    for fate in trials.iter().filter_map(|name| world.fate(name)).filter(|fate| fate.role == *role) {
         match &fate.fate {
             Fate::Failed(failure) if failure.oom => oom += 1,
             Fate::Failed(_) => other += 1,
@@ -44,7 +44,7 @@ fn failures(world: &World, trials: &BTreeSet<TrialName>, role: &Role) -> (u32, u
 }
 
 fn is_clean(world: &World, name: &TrialName) -> bool {
-    let fate = world.folder.fates.get(name);
+    let fate = world.fate(name);
     fate.is_some_and(|fate| fate.fate == Fate::Counted && !world.script.course(name, &fate.role).oom_inside)
 }
 
@@ -52,7 +52,7 @@ fn reason(world: &World, look: &Look, in_rounds: &BTreeSet<TrialName>, role: &Ro
     let all: BTreeSet<TrialName> = in_rounds.iter().chain(&look.confirmations).cloned().collect();
     let (oom, other) = failures(world, &all, role);
     let (control_oom, control_other) = failures(world, &all, &Role::Control);
-    let of_role = |name: &&TrialName| world.folder.fates.get(*name).is_some_and(|fate| fate.role == *role);
+    let of_role = |name: &&TrialName| world.fate(name).is_some_and(|fate| fate.role == *role);
     let clean = look.confirmations.iter().filter(of_role).filter(|name| is_clean(world, name)).count();
     let in_round = failures(world, in_rounds, role) != (0, 0);
     let acquitted = clean >= 2 && !in_round;
@@ -73,7 +73,7 @@ fn reason(world: &World, look: &Look, in_rounds: &BTreeSet<TrialName>, role: &Ro
     } else if let LookKind::Blocked(reason) = look.kind {
         reason
     } else if in_rounds.iter().any(|name| {
-        let fate = world.folder.fates.get(name);
+        let fate = world.fate(name);
         fate.is_some_and(|fate| world.script.course(name, &fate.role).churn_inside)
     }) {
         Reason::InfraChurn
@@ -93,7 +93,7 @@ impl SimRecords {
         let mut all = BTreeSet::new();
         for round in &look.rounds {
             let trials: Vec<TrialFate> = world
-                .folder
+                .folder(&look.run)
                 .fates
                 .values()
                 .filter(|fate| (fate.name.round, fate.name.replacement) == (round.round, round.replacement))
@@ -107,16 +107,16 @@ impl SimRecords {
             }
             for fate in trials {
                 let key = (fate.name.clone(), "records.json".to_owned());
-                let content = world.folder.answers.get(&key);
-                if fate.fate != Fate::Counted || content != Some(&records_of(&job_name(&fate.name, fate.job.as_ref())))
-                {
+                let content = world.folder(&look.run).answers.get(&key).cloned();
+                let whole = records_of(&job_name(&fate.name, fate.job.as_ref()));
+                if fate.fate != Fate::Counted || content != Some(whole) {
                     world.violated(format!("{} is judged although it is not whole", fate.name));
                 }
                 all.insert(fate.name);
             }
         }
         for name in &look.confirmations {
-            if !world.folder.fates.contains_key(name) {
+            if world.fate(name).is_none() {
                 world.violated(format!("{name} is judged before its fate is written"));
             }
         }
@@ -128,10 +128,10 @@ impl Records for SimRecords {
     fn open(&self, plan: &Plan) -> Result<(), RecordsError> {
         let mut world = self.0.lock();
         flaky(&mut world)?;
-        if world.folder.plan.as_ref().is_some_and(|known| known != plan) {
+        if world.folder(&plan.run).plan.as_ref().is_some_and(|known| known != plan) {
             return conflict(&mut world, "another plan in the folder".to_owned());
         }
-        world.folder.plan = Some(plan.clone());
+        world.folder(&plan.run).plan = Some(plan.clone());
         Ok(())
     }
 
@@ -140,12 +140,13 @@ impl Records for SimRecords {
         flaky(&mut world)?;
         for answer in answers {
             let key = (trial.clone(), answer.name.clone());
-            match world.folder.answers.get(&key) {
+            let folder = world.folder(&trial.run);
+            match folder.answers.get(&key) {
                 Some(known) if *known != answer.bytes => {
                     return Err(RecordsError::Conflict(format!("{trial} has other answers")));
                 }
                 _ => {
-                    world.folder.answers.insert(key, answer.bytes.clone());
+                    folder.answers.insert(key, answer.bytes.clone());
                 }
             }
         }
@@ -155,18 +156,18 @@ impl Records for SimRecords {
     fn note(&self, fate: &TrialFate) -> Result<(), RecordsError> {
         let mut world = self.0.lock();
         flaky(&mut world)?;
-        if world.folder.fates.get(&fate.name).is_some_and(|known| known != fate) {
+        if world.fate(&fate.name).is_some_and(|known| known != fate) {
             return conflict(&mut world, format!("{} has two fates", fate.name));
         }
         world.log(&format!("note {} {:?}", fate.name, fate.fate));
-        world.folder.fates.insert(fate.name.clone(), fate.clone());
+        world.folder(&fate.name.run).fates.insert(fate.name.clone(), fate.clone());
         Ok(())
     }
 
     fn judge(&self, look: &Look) -> Result<Judged, RecordsError> {
         let mut world = self.0.lock();
         flaky(&mut world)?;
-        let Some(plan) = world.folder.plan.clone() else {
+        let Some(plan) = world.folder(&look.run).plan.clone() else {
             return conflict(&mut world, "judged before the folder was opened".to_owned());
         };
         let in_rounds = Self::whole(&mut world, &plan, look);
@@ -186,7 +187,7 @@ impl Records for SimRecords {
     fn seal(&self, ending: &Ending) -> Result<Sealed, RecordsError> {
         let mut world = self.0.lock();
         flaky(&mut world)?;
-        if let Some((known, sealed)) = world.folder.sealed.clone() {
+        if let Some((known, sealed)) = world.folder(&ending.run).sealed.clone() {
             if known == *ending {
                 return Ok(sealed);
             }
@@ -194,7 +195,7 @@ impl Records for SimRecords {
         }
         let text = serde_json::to_vec(ending).map_err(|error| RecordsError::Unusable(error.to_string()))?;
         let sealed = Sealed { digest: Digest::of(&text) };
-        world.folder.sealed = Some((ending.clone(), sealed.clone()));
+        world.folder(&ending.run).sealed = Some((ending.clone(), sealed.clone()));
         world.log("sealed");
         Ok(sealed)
     }

@@ -146,7 +146,7 @@ impl Stage {
 
     fn check(&mut self) {
         let Some(run) = self.run() else { return };
-        invariants::check(&mut self.world.lock(), &self.store, self.before.as_ref(), &run);
+        invariants::check(&mut self.world.lock(), &self.store.looks(), self.before.as_ref(), &run);
         self.before = Some(run);
     }
 

@@ -2,7 +2,7 @@
 
 use domain::arms::{Arms, Declared, Role, Treatment};
 use domain::comparability::Context;
-use domain::ids::{CommitSha, Digest, IdError, RunId};
+use domain::ids::{CommitSha, Digest, IdError, RunId, SuiteName};
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::{Cause, End};
 use domain::retry::Retry;
@@ -152,20 +152,25 @@ impl Script {
 /// # Errors
 /// None: every text below is a valid id.
 pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
+    plan_of(seed, RunId::new(1_795_984_130, 7)?, "sim".parse()?, &"b".repeat(40).parse()?)
+}
+
+/// The plan of a seed for a run of a suite that measures this head.
+///
+/// # Errors
+/// As [`plan`].
+pub(super) fn plan_of(seed: u64, run: RunId, suite: SuiteName, head: &CommitSha) -> Result<Plan, IdError> {
     let mut chance = about(seed, "plan");
     let count = if chance.happens(250) { 2 } else { 1 };
-    let commit = |digit: &str| digit.repeat(40).parse::<CommitSha>();
     let mut treatments = Vec::new();
     for name in ["head", "wide"].into_iter().take(count) {
-        treatments.push(Treatment { name: name.parse()?, commit: commit("b")?, declared: Declared::default() });
+        treatments.push(Treatment { name: name.parse()?, commit: head.clone(), declared: Declared::default() });
     }
-    let suite: domain::ids::SuiteName = "sim".parse()?;
     // One or two treatments of different names are arms.
-    let Ok(arms) = Arms::new(commit("a")?, treatments) else {
+    let Ok(arms) = Arms::new("a".repeat(40).parse()?, treatments) else {
         return Err(IdError::Form { what: "arms", allowed: "one or two treatments" });
     };
     let roles = ["control", "head", "wide"].into_iter().take(count + 1).map(str::to_owned);
-    let run = RunId::new(1_795_984_130, 7)?;
     let looks = chance.pick([[1, 2, 3].as_slice(), &[2, 4], &[3], &[1, 2]]).to_vec();
     // A quarter of all seeds retry a run that was broken off in its first round.
     let retries = about(seed, "retry").happens(250);

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 
 use domain::arms::Role;
+use domain::ids::RunId;
 use domain::plan::Plan;
 use domain::ports::{Cause, Clock, End, Ending, Sealed, TrialFate};
 use domain::rounds::TrialName;
@@ -73,12 +75,15 @@ pub(super) struct World {
     pub(super) source_silent: Ms,
     /// The backend is silent until then.
     pub(super) lab_silent: Ms,
-    pub(super) folder: Folder,
+    /// The evidence folder of each run.
+    pub(super) folders: BTreeMap<RunId, Folder>,
     /// Points passed at which a crash is possible.
     pub(super) points: u64,
     /// The point at which it happens.
     pub(super) crash_at: Option<u64>,
     pub(super) crashed: bool,
+    /// The point at which whatever goes on is held up for a while.
+    pub(super) pause_at: Option<u64>,
     pub(super) violations: Vec<String>,
     pub(super) trace: Vec<String>,
 }
@@ -99,10 +104,11 @@ impl World {
             forgotten: BTreeSet::new(),
             source_silent: Ms(0),
             lab_silent: Ms(0),
-            folder: Folder::default(),
+            folders: BTreeMap::new(),
             points: 0,
             crash_at: None,
             crashed: false,
+            pause_at: None,
             violations: Vec::new(),
             trace: Vec::new(),
         }
@@ -118,6 +124,14 @@ impl World {
             self.log(&format!("VIOLATED {what}"));
             self.violations.push(what);
         }
+    }
+
+    pub(super) fn folder(&mut self, run: &RunId) -> &mut Folder {
+        self.folders.entry(run.clone()).or_default()
+    }
+
+    pub(super) fn fate(&self, name: &TrialName) -> Option<&TrialFate> {
+        self.folders.get(&name.run)?.fates.get(name)
     }
 
     pub(super) fn advance(&mut self, to: Ms) {
@@ -196,21 +210,24 @@ impl Shared {
     }
 
     /// A point at which the process may die. Then whatever asked never gets an answer: the future stays pending and is
-    /// dropped, as everything in memory is.
+    /// dropped, as everything in memory is. Or it is held up: then it goes on when it is asked again.
     pub(super) async fn point(&self, what: &str) {
-        let dies = {
+        let (dies, mut waits) = {
             let mut world = self.lock();
             world.points += 1;
-            let dies = world.crash_at == Some(world.points);
+            let (dies, waits) = (world.crash_at == Some(world.points), world.pause_at == Some(world.points));
             if dies {
                 world.crashed = true;
                 world.log(&format!("CRASH {what}"));
+            } else if waits {
+                world.log(&format!("held up {what}"));
             }
-            dies
+            (dies, waits)
         };
         if dies {
             std::future::pending::<()>().await;
         }
+        std::future::poll_fn(|_| if std::mem::take(&mut waits) { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 }
 

@@ -270,6 +270,86 @@ fn closing_merging_retargeting_reopening() {
 }
 
 #[test]
+fn back_at_the_branch_that_was_measured_a_newer_head_is_weighed_anew() {
+    let waiting = then(done(Verdict::Pass), [see(pull(3), 2), changed(1, 3, OnPush::Auto, None)]);
+    let other = Pull { base_ref: "next".to_owned(), ..pull(3) };
+    let away = step(&waiting.state, see(other, 3), Ms(11));
+    // Nothing is promised that nobody will do.
+    assert_eq!((away.state.next.len(), fate(&away.state)), (0, None));
+    let back = step(&away.state, see(pull(3), 4), Ms(12));
+    assert_eq!(back.effects, [What::Weigh { suite: "demo".to_owned(), head: sha(3), at: Ms(4) }]);
+    assert_eq!(fate(&back.state), Some(NewerFate::Weighing));
+}
+
+#[test]
+fn what_came_to_nothing_speaks_for_no_newer_head() {
+    // Stopped for 3; then 4 is pushed, whose files are those of 2.
+    let mut events = running();
+    events.extend([see(pull(3), 2), changed(1, 3, OnPush::Supersede, Some(1)), see(pull(4), 3), same(1, 4)]);
+    let ended = Over { verdict: None, ended: Some((Ending::Superseded, None)), ..verdict(Verdict::Pass) };
+    let over = then(events, [Event::RunOver(run(1), ended)]);
+    assert!(
+        over.effects.contains(&What::Weigh { suite: "demo".to_owned(), head: sha(4), at: Ms(3) }),
+        "{:?}",
+        over.effects
+    );
+    let next = step(&over.state, same(1, 4), Ms(20));
+    assert_eq!(next.state.next["demo"].asked.head, sha(4));
+}
+
+#[test]
+fn more_rounds_are_of_the_branch_that_was_measured() {
+    let more = Asked { pairs: vec![("rounds".to_owned(), "+1".to_owned())], ..asked(2, 2) };
+    let other = Asked { base_ref: "next".to_owned(), ..more.clone() };
+    assert_eq!(then(done(Verdict::Inconclusive), [Event::Ask(Box::new(other))]).said, Said::NothingToContinue);
+    assert_eq!(then(done(Verdict::Inconclusive), [Event::Ask(Box::new(more))]).said, Said::Nothing);
+}
+
+#[test]
+fn what_becomes_a_draft_is_not_begun() {
+    let waiting = then(done(Verdict::Pass), [see(pull(3), 2), changed(1, 3, OnPush::Auto, None)]);
+    let draft = step(&waiting.state, see(Pull { draft: true, ..pull(3) }, 3), Ms(11));
+    assert_eq!((draft.state.next.len(), not(&draft.state)), (0, NotAgain::Draft));
+    assert_eq!(step(&draft.state, Event::Due, Ms(10 + DEBOUNCE)).effects, []);
+}
+
+#[test]
+fn a_head_is_weighed_against_each_run_apart() {
+    // The answer for the run before must not take the place of the one for this run.
+    let pushed = then(done(Verdict::Inconclusive), [see(pull(3), 2)]);
+    let weigh = |at| What::Weigh { suite: "demo".to_owned(), head: sha(3), at: Ms(at) };
+    assert_eq!(pushed.effects, [weigh(2)]);
+    let again = Asked { at: Ms(20), ..asked(2, 2) };
+    let begun = step(&pushed.state, Event::Ask(Box::new(again)), Ms(20));
+    assert!(begun.effects.contains(&weigh(20)), "{:?}", begun.effects);
+}
+
+#[test]
+fn a_request_that_cannot_be_planned_leaves_what_is_said_of_its_head() {
+    // 2 has a verdict that speaks for 3 as well; 3 is asked for all the same, and cannot be planned.
+    let carried = || {
+        let mut events = done(Verdict::Pass);
+        events.extend([see(pull(3), 2), same(1, 3), ask(2, 3)]);
+        events
+    };
+    let why = "no such branch".to_owned();
+    let refused = Event::NotPlanned { run: run(2), how: Ending::Refused, why: why.clone() };
+    let stopped = Event::Cancel { suite: "demo".to_owned(), by: "mona".to_owned(), comment: None };
+    for (event, left) in [(refused, NotAgain::Refused { why }), (stopped, NotAgain::Ended)] {
+        let over = then(carried(), [event]);
+        assert_eq!((&over.state.shown["demo"].asked.run, not(&over.state)), (&run(1), left));
+        assert_eq!(over.state.next.len(), 0);
+    }
+    // A head that came meanwhile is weighed against the verdict that stands again.
+    let moved = then(carried(), [see(pull(4), 5), same(2, 4)]);
+    assert!(matches!(fate(&moved.state), Some(NewerFate::Carried { .. })));
+    let refused = Event::NotPlanned { run: run(2), how: Ending::Failed, why: "gone".to_owned() };
+    let over = step(&moved.state, refused, Ms(12));
+    assert_eq!(fate(&over.state), Some(NewerFate::Weighing));
+    assert!(over.effects.iter().any(|what| matches!(what, What::Weigh { head, .. } if *head == sha(4))));
+}
+
+#[test]
 fn a_head_that_has_a_verdict_is_not_measured_again() {
     // 2 has a verdict, 3 is being measured, and 2 is pushed again.
     let begun = then(done(Verdict::Regression), [see(pull(3), 2), changed(1, 3, OnPush::Auto, None)]);
@@ -350,6 +430,11 @@ fn retrying() {
         assert_eq!(then(events, [retry()]).said, Said::NothingToRetry);
     }
     assert!(matches!(then(running(), [retry()]).said, Said::Running(_)));
+    // A head of a fork is put away without being read: that it is tried again must not run it.
+    let unread = Asked { fork: true, ..super::asked(7, 2) };
+    let skip = Event::Skip { asked: Box::new(unread), why: "only words".to_owned() };
+    let put_away = take([see(Pull { head_repo: Some(8), ..pull(2) }, 1), skip, retry()]);
+    assert_eq!((put_away.said, put_away.state.active), (Said::NothingToRetry, None));
 }
 
 #[test]
