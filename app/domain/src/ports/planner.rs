@@ -85,8 +85,11 @@ pub trait Planner: Send + Sync {
     ///
     /// # Errors
     /// See [`NoPlan`].
-    fn manners(&self, repo: &crate::ports::forge::Repo, suite: &str)
-    -> impl Future<Output = Result<Manners, NoPlan>> + Send;
+    fn manners(
+        &self,
+        repo: &crate::ports::forge::Repo,
+        suite: &str,
+    ) -> impl Future<Output = Result<Manners, NoPlan>> + Send;
 
     /// The title of a suite, for a comment before there is a plan.
     fn title(&self, suite: &str) -> String;

@@ -159,9 +159,7 @@ impl Shown {
         let Stage::Over(over) = &self.stage else { return false };
         match over.ended.as_ref().map(|(how, _)| *how) {
             None | Some(Ending::Failed | Ending::Superseded | Ending::ChecksFailed) => false,
-            Some(
-                Ending::Cancelled | Ending::Expired | Ending::HeadMoved | Ending::Refused | Ending::Skipped,
-            ) => true,
+            Some(Ending::Cancelled | Ending::Expired | Ending::HeadMoved | Ending::Refused | Ending::Skipped) => true,
         }
     }
 }
@@ -326,7 +324,8 @@ impl Stepped {
             Err(why) => return self.newer(suite, &pull.head, NewerFate::Not { why }),
         };
         let Some(asked) = self.state.same_on(suite, &pull, now) else { return };
-        let running = self.state.running().filter(|shown| shown.asked.suite == suite).map(|shown| shown.asked.run.clone());
+        let running =
+            self.state.running().filter(|shown| shown.asked.suite == suite).map(|shown| shown.asked.run.clone());
         let finishing = match (on_push, weighed.spent) {
             (_, None) | (OnPush::Supersede, _) => false,
             (OnPush::Finish, Some(_)) => true,

@@ -281,7 +281,9 @@ pub fn step(state: &PullState, event: Event, now: Ms) -> Stepped {
 /// The comment of a command that is taken once.
 fn comment_of(event: &Event) -> Option<u64> {
     match event {
-        Event::Confirm { comment, .. } | Event::Accept { comment, .. } | Event::Answered { comment, .. } => Some(*comment),
+        Event::Confirm { comment, .. } | Event::Accept { comment, .. } | Event::Answered { comment, .. } => {
+            Some(*comment)
+        }
         Event::Cancel { comment, .. } | Event::Retry { comment, .. } => *comment,
         Event::Skip { asked, .. } | Event::Preview(asked) => Some(asked.comment),
         Event::Auto { auto, .. } => Some(auto.comment),

@@ -170,7 +170,11 @@ fn cancelling_at_every_stage() {
     let late = step(&planning.state, Event::Planned(run(1)), Ms(11));
     assert_eq!((late.effects, &late.state), (vec![], &planning.state));
     let running = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), cancel(9)]);
-    assert!(running.effects.contains(&What::Cancel { run: run(1), by: "asked by mona".to_owned(), how: Ending::Cancelled }));
+    assert!(running.effects.contains(&What::Cancel {
+        run: run(1),
+        by: "asked by mona".to_owned(),
+        how: Ending::Cancelled
+    }));
     assert_eq!(running.state.active.as_deref(), Some("demo"));
     let closed = Event::Observed(Box::new(Pull { open: false, ..pull(2) }), Ms(20));
     let closed = take([Event::Ask(Box::new(asked(1, 2))), Event::Planned(run(1)), closed]);
@@ -242,14 +246,19 @@ fn events() -> impl Strategy<Value = Event> {
             Event::Pushed(Push { before: sha(before), after: sha(after), at: Ms(at) })
         }),
         (1u32..6, 1u8..4).prop_map(|(n, head)| Event::Ask(Box::new(asked(n, head)))),
-        comment.clone().prop_map(|comment| Event::Cancel { suite: "demo".into(), by: "mona".into(), comment: Some(comment) }),
+        comment.clone().prop_map(|comment| Event::Cancel {
+            suite: "demo".into(),
+            by: "mona".into(),
+            comment: Some(comment)
+        }),
         comment.prop_map(|comment| Event::Confirm { suite: "demo".into(), digest: None, comment }),
         (1u32..6).prop_map(|n| Event::Planned(run(n))),
         (1u32..6).prop_map(|n| Event::NotPlanned { run: run(n), how: Ending::Refused, why: "no".into() }),
         (1u32..6).prop_map(|n| Event::RunOver(run(n), verdict(Verdict::Pass))),
         (1u64..4).prop_map(Event::Foreign),
         (1u32..6, 1u8..5, 0u32..100, any::<bool>()).prop_map(|(n, head, spent, same)| {
-            let compared = if same { Compared::Same { why: String::new() } } else { Compared::Changed { why: String::new() } };
+            let compared =
+                if same { Compared::Same { why: String::new() } } else { Compared::Changed { why: String::new() } };
             let on_push = [OnPush::Auto, OnPush::Supersede, OnPush::Finish, OnPush::Off][spent as usize % 4];
             let (suite, run, head, spent) = ("demo".into(), Some(run(n)), sha(head), Some(spent));
             Event::Weighed(Box::new(Weighed { suite, run, head, compared, on_push, debounce_ms: 0, spent }))

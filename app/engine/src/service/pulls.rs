@@ -121,7 +121,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                     Done::Later(again(effect.attempts, now))
                 }
                 // Nobody knows whether it is the same: then it is not.
-                Some(Err(why)) => Done::With(vec![Event::Weighed(Box::new(unknown(state, &suite, &head, why)))], Box::default()),
+                Some(Err(why)) => {
+                    Done::With(vec![Event::Weighed(Box::new(unknown(state, &suite, &head, why)))], Box::default())
+                }
             },
             What::Begin { .. } => Done::With(vec![Event::Due], Box::default()),
             What::Finish { run } => match self.engine.finish(&run).await {
@@ -152,7 +154,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     async fn plan(&self, state: &PullState, run: RunId, attempts: u32, now: Ms) -> Result<Done, EngineError> {
         let shown = state.of_run(&run).filter(|shown| shown.stage == Stage::Planning);
         let Some(shown) = shown else { return Ok(Done::nothing()) };
-        let ended = |how, why: String| Done::With(vec![Event::NotPlanned { run: run.clone(), how, why }], Box::default());
+        let ended =
+            |how, why: String| Done::With(vec![Event::NotPlanned { run: run.clone(), how, why }], Box::default());
         let waits = |what| [Event::Waits { run: run.clone(), what }];
         // Nothing is fetched, planned or launched of a head that its own checks refuse.
         let checked = self.checked(shown, now).await;

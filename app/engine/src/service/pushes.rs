@@ -57,7 +57,8 @@ pub fn spent(run: &Run, now: Ms) -> Option<u32> {
         .collect();
     let mean = times.iter().sum::<u64>().checked_div(times.len() as u64);
     let had = |at: Ms| mean.map_or(0, |mean| (now.since(at).min(mean) * 100).checked_div(mean).unwrap_or(0));
-    let going: u64 = run.trials.iter().filter(|trial| !trial.is_over()).filter_map(|trial| trial.submitted).map(had).sum();
+    let going: u64 =
+        run.trials.iter().filter(|trial| !trial.is_over()).filter_map(|trial| trial.submitted).map(had).sum();
     let done = progress.trials_done * 100 + going;
     Some(u32::try_from(done.checked_div(progress.trials_planned).unwrap_or(0).min(100)).unwrap_or(100))
 }

@@ -6,7 +6,6 @@ use domain::rounds::RoundMode;
 use domain::time::{MINUTE, Ms, utc};
 use domain::view::{Job, State, Treatment, View};
 
-
 /// Digits of the digest of a plan that a person types.
 pub const SHOWN: usize = 12;
 

@@ -30,7 +30,8 @@ pub(crate) fn agreement(
     estimate: Option<&Estimate>,
 ) -> Option<String> {
     let cost = estimate.and_then(|estimate| estimate.above(plan, suite.limits.confirm_above));
-    let skip = plan.skip.as_ref().map(|reasons| format!("{}, and measuring it is likely to show nothing", only(reasons)));
+    let skip =
+        plan.skip.as_ref().map(|reasons| format!("{}, and measuring it is likely to show nothing", only(reasons)));
     let all: Vec<String> = skip.into_iter().chain(unusual.cloned()).chain(cost).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

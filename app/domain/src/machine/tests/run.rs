@@ -210,7 +210,10 @@ fn cancelled_at_every_point() {
     bench.accept(&control);
     bench.kinds();
     bench.send(&cancel);
-    assert_eq!((bench.stopping(), bench.kinds().as_str()), (Stop::Cancelled { by: "octocat".to_owned(), how: Ending::Cancelled }, "terminate"));
+    assert_eq!(
+        (bench.stopping(), bench.kinds().as_str()),
+        (Stop::Cancelled { by: "octocat".to_owned(), how: Ending::Cancelled }, "terminate")
+    );
     bench.send(&cancel);
     bench.poll(&control, super::stopped());
     assert_eq!((ended(&bench), bench.kinds().as_str()), (Ending::Cancelled, "note seal"));

@@ -38,7 +38,10 @@ fn changed(n: u32, head: u8, on_push: OnPush, spent: Option<u32>) -> Event {
 
 fn same(n: u32, head: u8) -> Event {
     let why = "the files that matter are the same".to_owned();
-    Event::Weighed(Box::new(Weighed { compared: Compared::Same { why }, ..weighed(Some(n), head, OnPush::Auto, Some(1)) }))
+    Event::Weighed(Box::new(Weighed {
+        compared: Compared::Same { why },
+        ..weighed(Some(n), head, OnPush::Auto, Some(1))
+    }))
 }
 
 fn then(mut events: Vec<Event>, more: impl IntoIterator<Item = Event>) -> Stepped {
@@ -104,7 +107,10 @@ fn supersede_stops_and_begins_anew_after_a_while() {
     assert_eq!((over.effects.as_slice(), over.state.active.as_deref()), ([].as_slice(), None));
     for begun in [step(&over.state, Event::Due, due), step(&pushed.state, Event::RunOver(run(1), ended), due)] {
         let shown = begun.state.running().unwrap();
-        assert_eq!((&shown.asked.head, shown.asked.cause, &shown.asked.pairs), (&sha(3), Cause::Push, &asked(1, 2).pairs));
+        assert_eq!(
+            (&shown.asked.head, shown.asked.cause, &shown.asked.pairs),
+            (&sha(3), Cause::Push, &asked(1, 2).pairs)
+        );
         assert_eq!(begun.effects, [What::Plan { run: shown.asked.run.clone() }]);
         assert_ne!(shown.asked.run, run(1));
         assert_eq!(begun.state.next.len(), 0);
@@ -116,12 +122,15 @@ fn supersede_stops_and_begins_anew_after_a_while() {
 
 #[test]
 fn the_newest_push_wins() {
-    let two = then(running(), [
-        see(pull(3), 2),
-        changed(1, 3, OnPush::Supersede, Some(1)),
-        see(pull(4), 3),
-        changed(1, 4, OnPush::Supersede, Some(1)),
-    ]);
+    let two = then(
+        running(),
+        [
+            see(pull(3), 2),
+            changed(1, 3, OnPush::Supersede, Some(1)),
+            see(pull(4), 3),
+            changed(1, 4, OnPush::Supersede, Some(1)),
+        ],
+    );
     assert_eq!(two.state.next["demo"].asked.head, sha(4));
     // What was weighed of a head that is gone by now is nothing.
     let late = then(running(), [see(pull(3), 2), see(pull(4), 3), changed(1, 3, OnPush::Supersede, Some(1))]);
@@ -328,7 +337,8 @@ fn retrying() {
     let by = Account { id: 6, login: "hubot".to_owned() };
     let retry = || Event::Retry { suite: "demo".to_owned(), run: run(5), by: by.clone(), comment: Some(9) };
     let evidence = Some(crate::ids::Digest::of(b"evidence"));
-    let ended = |how| Over { verdict: None, ended: Some((how, None)), evidence: evidence.clone(), ..verdict(Verdict::Pass) };
+    let ended =
+        |how| Over { verdict: None, ended: Some((how, None)), evidence: evidence.clone(), ..verdict(Verdict::Pass) };
     let again = then(running(), [Event::RunOver(run(1), ended(Ending::Failed)), retry()]);
     let asked = &again.state.running().unwrap().asked;
     assert_eq!((asked.retries.as_ref(), asked.by.login.as_str(), &asked.run), (Some(&run(1)), "hubot", &run(5)));

@@ -1,0 +1,37 @@
+//! How much is asked of GitHub.
+
+use std::collections::BTreeMap;
+
+use super::harness::{App, REPO};
+
+/// Requests that a run may cost, from the command to the verdict.
+const MOST: usize = 40;
+
+/// A step that takes longer than what is said is collected for: every round is told of.
+const SLOW: &str = "sleep 1\necho '{\"items\": 7}'\n";
+
+#[test]
+fn a_run_costs_few_requests() {
+    let mut app = App::new(4);
+    app.reconfigure("write_pause_ms = 0\n", "");
+    app.sandbox.commit(REPO, "main", &[("step.sh", Some(SLOW))], "A slow benchmark").expect("a commit");
+    app.sandbox.commit(REPO, "topic", &[("step.sh", Some(&format!("{SLOW}# x\n")))], "x").expect("a commit");
+    let number = app.sandbox.pull(REPO, "topic", "main", "x", "mona").expect("a pull request");
+    app.start();
+    app.until_swept();
+    app.all_handled();
+    app.sandbox.clear_requests();
+    app.comment(number, "mona", "/ab-test tiny");
+    app.until_over(number);
+    app.until_concluded(&app.head(number));
+    let all = app.sandbox.requests();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &all {
+        let path: String = one.path.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        *kinds.entry(format!("{} {path}", one.method)).or_default() += 1;
+    }
+    println!("{} requests for four rounds: {kinds:#?}", all.len());
+    assert!(all.len() <= MOST, "{} requests: {kinds:#?}", all.len());
+    app.assert_lawful();
+    app.stop();
+}
