@@ -8,7 +8,11 @@ use super::harness::{App, REPO};
 const MOST: usize = 40;
 
 /// A step that takes longer than what is said is collected for: every round is told of.
-const SLOW: &str = "sleep 1\necho '{\"items\": 7}'\n";
+const SLOW: &str = r#"i=0
+while [ "$i" -lt 40000 ]; do i=$(( i + 1 )); done
+sleep 1
+echo '{"items": 7}'
+"#;
 
 #[test]
 fn a_run_costs_few_requests() {
@@ -22,9 +26,15 @@ fn a_run_costs_few_requests() {
     app.all_handled();
     app.sandbox.clear_requests();
     app.comment(number, "mona", "/ab-test tiny");
-    app.until_over(number);
+    let over = app.until_over(number);
     app.until_concluded(&app.head(number));
+    assert!(over.contains("4 interleaved rounds"), "{over}");
     let all = app.sandbox.requests();
+    // Every round was told of.
+    for round in 1..=4 {
+        let said = format!("round {round} of at most 4");
+        assert!(all.iter().any(|one| one.method != "GET" && one.body.contains(&said)), "{said}");
+    }
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for one in &all {
         let path: String = one.path.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();

@@ -375,3 +375,21 @@ fn forks_wait_for_an_approval_of_their_head() {
     assert_eq!(begun.state.approvals["demo"].over.as_deref(), Some("approved by mona"));
     assert_eq!(begun.effects, [What::Plan { run: run(1) }]);
 }
+
+#[test]
+fn every_approval_ends_when_the_head_moves_or_the_pull_request_is_closed() {
+    let needs = |suite: &str, comment| {
+        let by = Account { id: 5, login: "mona".to_owned() };
+        let approval = Approval { head: sha(2), pairs: vec![], by, comment, at: Ms(1), over: None };
+        Event::NeedsApproval { suite: suite.to_owned(), approval }
+    };
+    let both = || vec![see(pull(2), 1), needs("demo", 9), needs("other", 10)];
+    let waits = take(both());
+    assert!(waits.state.matters() && waits.state.approvals.values().all(|approval| approval.over.is_none()));
+    let closed = Pull { open: false, ..pull(2) };
+    for (seen, why) in [(pull(3), "the head has moved"), (closed, "the pull request was closed")] {
+        let then = take(both().into_iter().chain([see(seen, 2), see(pull(2), 3)]));
+        assert!(then.state.approvals.values().all(|approval| approval.over.as_deref() == Some(why)), "{why}");
+        assert!(!then.state.matters());
+    }
+}
