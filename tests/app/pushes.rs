@@ -167,10 +167,10 @@ fn closed_merged_retargeted_reopened() {
     app.hold_steps(true);
     let numbers: Vec<u64> = ["closed", "merged", "other"].iter().map(|branch| app.pull(branch, 1)).collect();
     app.sandbox.commit(REPO, "release", &[("note", Some("x"))], "a release").expect("a commit");
-    for number in &numbers {
+    for (number, at) in numbers.iter().zip(["round 1", "queued", "queued"]) {
         app.comment(*number, "mona", "/ab-test tiny");
+        app.until_heading(*number, at);
     }
-    app.until_heading(numbers[0], "round 1");
     app.sandbox.close(REPO, numbers[0], "mona").expect("closed");
     app.until_heading(numbers[0], "cancelled");
     // Reopening starts nothing.

@@ -56,6 +56,11 @@ fn suspended_it_goes_on_and_says_so_later() {
         });
         rows.iter().any(|row| row.outcome.is_some()).then_some(())
     });
+    // It cannot be said yet.
+    app.until("GitHub refuses it", || {
+        let refused = |one: &sandbox::exchange::Logged| one.status == 403 && one.path.contains("/issues/");
+        app.sandbox.requests().iter().any(refused).then_some(())
+    });
     app.until_heading(number, "round");
     app.sandbox.suspend(installation, false, "mona").expect("it is back");
     let over = app.until_over(number);

@@ -102,9 +102,7 @@ fn a_retry_launches_what_is_missing() {
     app.until_reaction(denied, "confused");
     let retry = app.comment(number, "hubot", "/ab-test tiny retry");
     app.until_reaction(retry, "eyes");
-    let over = app.until("a verdict", || {
-        app.verdict(number).filter(|body| body.contains("4 interleaved rounds"))
-    });
+    let over = app.until("a verdict", || app.verdict(number).filter(|body| body.contains("4 interleaved rounds")));
     // Three rounds of four steps were missing.
     assert_eq!(app.launched().len(), 5 + 12, "{over}");
     app.assert_lawful();

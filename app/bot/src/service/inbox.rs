@@ -101,7 +101,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
             Told::Button(button) => self.button(&button, &delivery.guid, now).await,
             Told::Installation { installation, what, whole, repos } => {
-                self.installation(installation, what, whole, repos).await
+                self.installation(installation, what, whole, repos, now).await
             }
             Told::Repo(repo) => {
                 let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
@@ -230,9 +230,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         what: Reach,
         whole: bool,
         repos: Vec<Repo>,
+        now: Ms,
     ) -> Result<Handled, Stopped> {
         let outcome = format!("installation {installation}: {what:?}");
         if what == Reach::Back {
+            // What was refused meanwhile would wait for a day.
+            self.service.desk().say_refused(now).await.map_err(EngineError::from)?;
             let settle = Settle { repos, ..Settle::default() };
             return Ok(Handled::Nothing(Box::new(settle), outcome));
         }

@@ -139,13 +139,7 @@ fn approved(
     Ok(Event::Ask(Box::new(of_head(pull, suite, pairs, waits.comment, new))))
 }
 
-fn of_head(
-    pull: &Pull,
-    suite: &str,
-    pairs: Vec<(String, String)>,
-    comment: u64,
-    new: New,
-) -> Asked {
+fn of_head(pull: &Pull, suite: &str, pairs: Vec<(String, String)>, comment: u64, new: New) -> Asked {
     Asked {
         run: new.run,
         pull: pull.id.clone(),

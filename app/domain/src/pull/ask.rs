@@ -198,7 +198,7 @@ impl Stepped {
                 return self.effects.push(What::Skip { run: running.run, decision });
             }
             self.state.active = None;
-            self.said = Said::NotAgain(Box::new(running), skipped(&decision, now));
+            self.ended.push((running.run, skipped(&decision, now)));
         } else if let Some((earlier, over)) = self.state.shown.get(&asked.suite).and_then(Shown::decided)
             && earlier.head == asked.head
         {

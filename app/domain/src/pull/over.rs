@@ -57,6 +57,7 @@ impl Stepped {
         if self.state.active.as_ref() == Some(&shown.asked.suite) {
             self.state.active = None;
         }
+        self.ended.push((run.clone(), over.clone()));
         shown.waits = None;
         match shown.before.take() {
             // Nothing was measured: what was known before is still what is known.
@@ -86,6 +87,7 @@ impl Stepped {
         if self.state.active.as_ref() == Some(&shown.asked.suite) {
             self.state.active = None;
         }
+        self.ended.push((run.clone(), over.clone()));
         shown.waits = None;
         shown.stage = Stage::Over(over);
         self.begin_due(now);
