@@ -37,7 +37,7 @@ const REFUSED: [(&str, &[&str]); 16] = [
     ("/ab-test zephyr treatment=control@head", &["it is the arm that treatments are compared with"]),
     ("/ab-test zephyr treatment=a@head treatment=a@0123456", &["every treatment needs a name of its own"]),
     ("/ab-test zephyr treatment=@NAME@@head", &["allowed"]),
-    ("/ab-test zephyr retry", &["cannot do it yet"]),
+    ("/ab-test zephyr aa", &["cannot do it yet"]),
 ];
 
 /// Lines that are understood.

@@ -112,6 +112,30 @@ fn a_head_that_moved_is_not_started_by_the_button() {
     assert_eq!(audit.iter().filter(|line| line.action == "refused").count(), 2, "{audit:#?}");
 }
 
+/// Whoever asks again is told of the newer head before its push is: the check of the older one waits for nobody.
+#[test]
+fn asked_again_the_newer_head_waits() {
+    let mut app = App::forked();
+    let number = app.stranger("feature");
+    let head = app.head(number);
+    app.comment(number, "mona", "/ab-test tiny");
+    app.until_button(&head, "approve");
+    app.all_handled();
+    app.deliver_by_hand();
+    let newer = app.sneak("feature");
+    app.comment(number, "mona", "/ab-test tiny");
+    let asked = app.newest("issue_comment");
+    app.deliver(&asked.guid, &asked.event, &asked.payload);
+    app.until_button(&newer, "approve");
+    app.until("the older one waits for nobody", || {
+        app.checks_of(&head).iter().all(|check| check.conclusion.as_deref() == Some("neutral")).then_some(())
+    });
+    assert!(app.checks_of(&head).iter().all(|check| check.actions.is_empty()));
+    assert_eq!(app.verdict(number), None);
+    app.assert_lawful();
+    app.stop();
+}
+
 #[test]
 fn a_forced_push_between_the_button_and_the_launch() {
     let mut app = App::forked();

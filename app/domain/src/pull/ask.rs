@@ -72,9 +72,10 @@ impl Stepped {
         let suite = asked.suite.clone();
         self.state.next.remove(&suite);
         if let Some(approval) = self.state.approvals.get_mut(&suite).filter(|approval| approval.over.is_none()) {
-            approval.over = Some(match approval.head == asked.head {
-                true => format!("approved by {}", asked.by.login),
-                false => "another commit was asked for".to_owned(),
+            approval.over = Some(if approval.head == asked.head {
+                format!("approved by {}", asked.by.login)
+            } else {
+                "another commit was asked for".to_owned()
             });
         }
         let before = self.state.shown.get(&suite);
@@ -240,15 +241,12 @@ impl Stepped {
             Stage::Over(over) => over.verdict.is_some_and(|verdict| verdict != Verdict::Pass),
             Stage::Planning | Stage::Running => false,
         });
-        let with = match verdict {
-            Some(shown) => {
-                shown.decision = Some(decision);
-                Reaction::Eyes
-            }
-            None => {
-                self.said = Said::NothingToAccept(suite.to_owned());
-                Reaction::Confused
-            }
+        let with = if let Some(shown) = verdict {
+            shown.decision = Some(decision);
+            Reaction::Eyes
+        } else {
+            self.said = Said::NothingToAccept(suite.to_owned());
+            Reaction::Confused
         };
         self.reacted(comment, with);
     }

@@ -233,7 +233,7 @@ impl PullState {
 
 impl Stepped {
     /// The pull request was looked at.
-    pub(super) fn observed(&mut self, pull: Pull, at: Ms) {
+    pub(super) fn observed(&mut self, pull: &Pull, at: Ms) {
         // Two looks may come back in the other order.
         if at < self.state.seen_at {
             return;

@@ -300,7 +300,7 @@ impl Stepped {
             return;
         }
         match event {
-            Event::Observed(pull, at) => self.observed(*pull, at),
+            Event::Observed(pull, at) => self.observed(&pull, at),
             Event::Pushed(push) => self.pushed(push),
             Event::Weighed(weighed) => self.weighed(*weighed, now),
             Event::Due => self.begin_due(now),

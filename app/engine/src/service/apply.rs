@@ -5,12 +5,12 @@ use domain::plan::Plan;
 use domain::ports::desk::{RunRow, Settle, Settled, Want};
 use domain::ports::forge::{PullId, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject, Write};
-use domain::pull::{Asked, Event, Over, PullState, Said, Stage, What, step};
+use domain::pull::{Approval, Asked, Event, Over, PullState, Said, Stage, What, step};
 use domain::time::{MINUTE, Ms};
 use domain::view::Answer;
 
 use super::saying::{REPLY, Saying, check_target, reply_target};
-use super::{Archive, Service, answers};
+use super::{Archive, Service, answers, checks};
 use crate::engine::{Engine, EngineError};
 
 /// How often a transaction is tried again that somebody was faster than.
@@ -157,9 +157,15 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Err(EngineError::Stored { what: "the state", key, why: "others write it all the time".to_owned() })
     }
 
-    /// The checks of runs that are not shown any more, saying how they ended: nobody looks at them again.
+    /// The checks of runs and of approvals that are not shown any more, saying how they ended: nobody looks at them again.
     async fn left(&self, before: &PullState, applied: &Applied, now: Ms) -> Result<Vec<Want>, EngineError> {
         let mut wants = Vec::new();
+        for (suite, of) in &before.approvals {
+            if applied.state.approvals.get(suite).is_none_or(|now| now.head != of.head) {
+                let over = of.over.clone().or_else(|| Some("the head has moved".to_owned()));
+                wants.push(checks::approval(before, suite, &Approval { over, ..of.clone() }, now)?);
+            }
+        }
         for shown in before.shown.values().filter(|shown| applied.state.of_run(&shown.asked.run).is_none()) {
             let run = &shown.asked.run;
             let mut shown = shown.clone();

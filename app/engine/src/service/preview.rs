@@ -69,13 +69,16 @@ pub fn scope(plan: &Plan) -> Vec<String> {
         1 => "1 changed file".to_owned(),
         n => format!("{} changed files", numbers::count(n)),
     };
-    let kinds = plan.scope.iter().flat_map(|scope| &scope.classes).map(|one| match one.why.is_empty() {
-        true => one.class.to_string(),
-        false => format!("{}: {}", one.class, one.why.join("; ")),
+    let kinds = plan.scope.iter().flat_map(|scope| &scope.classes).map(|one| {
+        let why = one.why.join("; ");
+        if why.is_empty() { one.class.to_string() } else { format!("{}: {why}", one.class) }
     });
-    let skip = plan.skip.as_ref().map(|reasons| match reasons.is_empty() {
-        true => "nothing differs that could alter what is measured".to_owned(),
-        false => format!("no benchmark seems to be needed: only {} changed", reasons.join(", ")),
+    let skip = plan.skip.as_ref().map(|reasons| {
+        if reasons.is_empty() {
+            "nothing differs that could alter what is measured".to_owned()
+        } else {
+            format!("no benchmark seems to be needed: only {} changed", reasons.join(", "))
+        }
     });
     std::iter::once(paths).chain(kinds).chain(skip).collect()
 }
