@@ -38,7 +38,7 @@ const REFUSED: [(&str, &[&str]); 17] = [
     ("/ab-test zephyr treatment=a@head treatment=a@0123456", &["every treatment needs a name of its own"]),
     ("/ab-test zephyr treatment=@NAME@@head", &["allowed"]),
     ("/ab-test zephyr retry", &["no run here whose measurements could be completed"]),
-    ("/ab-test zephyr calibrate", &["cannot do it yet"]),
+    ("/ab-test zephyr aa", &["cannot do it yet"]),
 ];
 
 /// Lines that are understood.

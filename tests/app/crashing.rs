@@ -212,6 +212,10 @@ impl Desk for Crashing {
         self.write("say again", self.inner.say_again(target, due)).await
     }
 
+    async fn say_refused(&self, due: Ms) -> Result<(), StoreError> {
+        self.write("say refused", self.inner.say_refused(due)).await
+    }
+
     async fn wanted(&self, target: &str) -> Result<Option<ClaimedWant>, StoreError> {
         self.alive_here()?.wanted(target).await
     }

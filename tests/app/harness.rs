@@ -40,25 +40,25 @@ backend = "local"
 [[steps]]
 name = "one"
 argv = [["sh", "step.sh", "one"]]
-limit = "60s"
+limit = "10min"
 
 [[steps]]
 name = "two"
 argv = [["sh", "step.sh", "two"]]
-limit = "60s"
+limit = "10min"
 
 [presets.quick]
 default = true
 looks = { C = [@ROUNDS@] }
-limit = { wall = "5min" }
+limit = { wall = "20min" }
 
 [presets.other]
 looks = { C = [4] }
-limit = { wall = "5min" }
+limit = { wall = "20min" }
 
 [presets.looked]
 looks = { C = [4, 6] }
-limit = { wall = "5min" }
+limit = { wall = "20min" }
 
 [scope]
 ignore = ["**/*.md"]

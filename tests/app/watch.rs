@@ -102,6 +102,26 @@ impl App {
         })
     }
 
+    /// Waits until a check of a commit has such a button, and returns the check.
+    pub(crate) fn until_button(&self, head: &str, identifier: &str) -> Check {
+        self.until(&format!("the button {identifier}"), || {
+            let has = |check: &Check| check.actions.iter().any(|action| action.identifier == identifier);
+            self.checks_of(head).into_iter().find(has)
+        })
+    }
+
+    /// Somebody presses a button. Returns what came of it.
+    pub(crate) fn press(&self, check: &Check, identifier: &str, by: &str) -> String {
+        self.sandbox.press(check.id, identifier, by).expect("a button");
+        self.until_handled(&self.newest("check_run").guid)
+    }
+
+    /// Fails where something is said or started of a pull request that nobody asked for.
+    pub(crate) fn assert_nothing_started(&self, number: u64) {
+        assert_eq!(self.verdict(number), None);
+        assert_eq!(self.checks_of(&self.head(number)).len(), 0);
+    }
+
     // ---- deliveries ----
 
     /// Deliveries of the sandbox do not arrive any more: the test makes them.

@@ -31,6 +31,7 @@ const SAID: &str = "UPDATE outbox SET sent_hash = $3, remote = $4, gone = gone +
 const UNSAID_YET: &str = "UPDATE outbox SET due_ms = $3, trouble = $4, attempts = attempts + 1, \
     lease_owner = NULL, lease_ms = NULL WHERE target = $1 AND fence = $2";
 const SAY_AGAIN: &str = "UPDATE outbox SET sent_hash = '', due_ms = $2 WHERE target = $1";
+const SAY_REFUSED: &str = "UPDATE outbox SET due_ms = $1 WHERE sent_hash <> hash AND attempts > 0 AND due_ms > $1";
 const WANTED: &str = "SELECT target, wanted, hash, remote, gone, attempts, fence, due_ms FROM outbox WHERE target = $1";
 
 fn claimed(row: Row) -> Result<(Ms, ClaimedWant), Fault> {
@@ -129,6 +130,20 @@ impl Work for SayAgain {
 
     async fn run(&self, conn: &mut AnyConnection) -> Result<Outcome<()>, Fault> {
         sqlx::query(SAY_AGAIN).bind(&self.target).bind(to_ms(self.due)).execute(conn).await?;
+        Ok(Outcome::Keep(()))
+    }
+}
+
+pub(crate) struct SayRefused {
+    pub(crate) due: Ms,
+}
+
+impl Work for SayRefused {
+    const NAME: &'static str = "say what was refused";
+    type Out = ();
+
+    async fn run(&self, conn: &mut AnyConnection) -> Result<Outcome<()>, Fault> {
+        sqlx::query(SAY_REFUSED).bind(to_ms(self.due)).execute(conn).await?;
         Ok(Outcome::Keep(()))
     }
 }

@@ -116,6 +116,10 @@ impl Desk for SqlStore {
         self.write(outbox::SayAgain { target: target.to_owned(), due }).await
     }
 
+    async fn say_refused(&self, due: Ms) -> Result<(), StoreError> {
+        self.write(outbox::SayRefused { due }).await
+    }
+
     async fn wanted(&self, target: &str) -> Result<Option<ClaimedWant>, StoreError> {
         outbox::wanted(&self.readers, target).await.map_err(|fault| fault.of("wanted"))
     }

@@ -265,6 +265,22 @@ async fn a_want_that_is_there_keeps_its_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_refused_is_said_when_the_reason_may_be_gone() {
+    for place in all().await {
+        let store = place.open().await;
+        store.settle(wants(vec![want("check:1", "refused", 5), want("check:2", "later", 500)])).await.unwrap();
+        let refused = store.claim_wants("me", Ms(5), Ms(9), 9).await.unwrap();
+        store.unsaid_yet("check:1", refused[0].fence, Ms(1000), "suspended").await.unwrap();
+        assert_eq!(store.claim_wants("me", Ms(10), Ms(20), 9).await.unwrap(), []);
+        store.say_refused(Ms(10)).await.unwrap();
+        // What nobody has refused keeps its time.
+        let due = store.claim_wants("me", Ms(10), Ms(20), 9).await.unwrap();
+        assert_eq!(due.iter().map(|want| want.target.as_str()).collect::<Vec<_>>(), ["check:1"]);
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_longest_unsaid_is_said_first() {
     for place in all().await {
         let store = place.open().await;

@@ -14,6 +14,7 @@ use suite::Suite;
 
 use super::commanded::not_understood;
 use super::payload::{Button, Comment, Happened, Reach, Told, read};
+use super::pressed::Pressed;
 use super::shared::Shared;
 use crate::command::parse;
 
@@ -100,7 +101,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             Told::Nothing(why) => Ok(Handled::Nothing(Box::default(), why)),
             Told::Button(button) => self.button(&button, &delivery.guid, now).await,
             Told::Installation { installation, what, whole, repos } => {
-                self.installation(installation, what, whole, repos).await
+                self.installation(installation, what, whole, repos, now).await
             }
             Told::Repo(repo) => {
                 let repos = Some(repo).filter(|repo| repo.installation != 0).into_iter().collect();
@@ -211,15 +212,13 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             subject: format!("check:{}", button.check),
             detail: detail.to_owned(),
         };
+        let with = |action, detail: &str| Box::new(Settle { audit: vec![audit(action, detail)], ..Settle::default() });
         Ok(match self.pressed(button, guid, now).await? {
-            Ok((id, events, detail)) => {
-                let settle = Settle { audit: vec![audit("pressed", &detail)], ..Settle::default() };
-                Handled::Events(id, events, Box::new(settle), detail)
+            Pressed::Done(id, events, detail) => Handled::Events(id, events, with("pressed", &detail), detail),
+            Pressed::Refused(id, pull, why) => {
+                Handled::Events(id, vec![Event::Observed(pull, now)], with("refused", &why), why)
             }
-            Err(why) => {
-                let settle = Settle { audit: vec![audit("refused", &why)], ..Settle::default() };
-                Handled::Nothing(Box::new(settle), why)
-            }
+            Pressed::Nothing(why) => Handled::Nothing(with("refused", &why), why),
         })
     }
 
@@ -231,9 +230,12 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         what: Reach,
         whole: bool,
         repos: Vec<Repo>,
+        now: Ms,
     ) -> Result<Handled, Stopped> {
         let outcome = format!("installation {installation}: {what:?}");
         if what == Reach::Back {
+            // What was refused meanwhile would wait for a day.
+            self.service.desk().say_refused(now).await.map_err(EngineError::from)?;
             let settle = Settle { repos, ..Settle::default() };
             return Ok(Handled::Nothing(Box::new(settle), outcome));
         }

@@ -133,7 +133,7 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
             cost_cpu_hours: estimate.as_ref().map(|estimate| domain::budget::in_hours(estimate.cpu_ms)),
             wall_ms: prepared.each_ms,
             estimate_source: estimate.as_ref().map(|estimate| estimate.source.words()).unwrap_or_default(),
-            scope: Vec::new(),
+            scope: preview::scope(&prepared.plan),
             confirm: prepared.confirm.clone(),
         };
         Ok(preview::plan(&prepared.plan, &extra))

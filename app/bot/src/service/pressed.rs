@@ -2,7 +2,7 @@
 
 use domain::command::Who;
 use domain::ids::RunId;
-use domain::ports::forge::{Account, Permission, PullId};
+use domain::ports::forge::{Account, Permission, Pull, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
 use domain::pull::{Asked, Cause, Event, PullState, Shown, Stage, may};
 use domain::time::Ms;
@@ -13,13 +13,20 @@ use sha2::{Digest as _, Sha256};
 use super::inbox::{Inbox, Stopped, asked};
 use super::payload::{Button, ButtonKind};
 
-/// What pressing it leads to: a pull request and what happens to it, or words for why nothing does.
-pub(super) type Pressed = Result<(PullId, Vec<Event>, String), String>;
+/// What pressing it leads to.
+pub(super) enum Pressed {
+    /// This happens to the pull request; in words.
+    Done(PullId, Vec<Event>, String),
+    /// Nothing but that the pull request was looked at: why. What a check says may be outdated by that.
+    Refused(PullId, Box<Pull>, String),
+    /// Nothing at all: why.
+    Nothing(String),
+}
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F, P, L, R, C> {
     /// A button was pressed. Only the external id leads to the pull request: for forks the forge names none.
     pub(super) async fn pressed(&self, button: &Button, guid: &str, now: Ms) -> Result<Pressed, Stopped> {
-        let no = |why: &str| Ok(Err(why.to_owned()));
+        let no = |why: &str| Ok(Pressed::Nothing(why.to_owned()));
         if button.bot {
             return no("a program pressed it");
         }
@@ -49,41 +56,42 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         } else {
             match asked(self.service.forge.permission(&id.repo, &button.sender).await, now)? {
                 Ok(permission) => permission,
-                Err(why) => return Ok(Err(why)),
+                Err(why) => return Ok(Pressed::Nothing(why)),
             }
         };
         if let Err(denied) = may(who, permission, requester, &button.sender.login) {
-            return Ok(Err(format!("denied: {denied}")));
+            return Ok(Pressed::Nothing(format!("denied: {denied}")));
         }
         let pull = match asked(self.service.forge.pull(&id).await, now)? {
             Ok(pull) => pull,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => return Ok(Pressed::Nothing(why)),
         };
         let Some(run) = run_id(guid, now) else { return no("no run can be made of this") };
         let new = New { run, by: button.sender.clone(), now };
+        let refused = |why: &str| Ok(Pressed::Refused(id.clone(), Box::new(pull.clone()), why.to_owned()));
         let event = match (name, &about) {
             (CANCEL, About::Run(run)) => match state.of_run(run) {
                 Some(shown) => {
                     let suite = shown.asked.suite.clone();
                     Event::Cancel { suite, by: button.sender.login.clone(), comment: None }
                 }
-                None => return no("that run is not shown any more"),
+                None => return refused("that run is not shown any more"),
             },
             (RERUN, About::Run(run)) => match state.of_run(run) {
                 Some(shown) => again(shown, &pull, new),
-                None => return no("that run is not shown any more"),
+                None => return refused("that run is not shown any more"),
             },
             (RERUN, About::Head { suite, head, .. }) if pull.head == *head && !pull.is_fork() => {
                 Event::Ask(Box::new(of_head(&pull, suite, Vec::new(), 0, new)))
             }
             (APPROVE, About::Head { suite, head, .. }) => match approved(&state, suite, head, &pull, new) {
                 Ok(event) => event,
-                Err(why) => return Ok(Err(why.to_owned())),
+                Err(why) => return refused(why),
             },
-            _ => return no("a button that is not known"),
+            _ => return refused("a button that is not known"),
         };
         let detail = format!("{name} of check {}", button.check);
-        Ok(Ok((id, vec![Event::Observed(Box::new(pull), now), event], detail)))
+        Ok(Pressed::Done(id, vec![Event::Observed(Box::new(pull), now), event], detail))
     }
 }
 
@@ -95,7 +103,7 @@ struct New {
 }
 
 /// The same once more: what is missing where there is no verdict, the same request where there is one.
-fn again(shown: &Shown, pull: &domain::ports::forge::Pull, new: New) -> Event {
+fn again(shown: &Shown, pull: &Pull, new: New) -> Event {
     let decided = matches!(&shown.stage, Stage::Over(over) if over.verdict.is_some());
     if !decided {
         let suite = shown.asked.suite.clone();
@@ -115,7 +123,7 @@ fn approved(
     state: &PullState,
     suite: &str,
     head: &domain::ids::CommitSha,
-    pull: &domain::ports::forge::Pull,
+    pull: &Pull,
     new: New,
 ) -> Result<Event, &'static str> {
     let waits = state.approvals.get(suite).filter(|approval| approval.head == *head && approval.over.is_none());
@@ -131,13 +139,7 @@ fn approved(
     Ok(Event::Ask(Box::new(of_head(pull, suite, pairs, waits.comment, new))))
 }
 
-fn of_head(
-    pull: &domain::ports::forge::Pull,
-    suite: &str,
-    pairs: Vec<(String, String)>,
-    comment: u64,
-    new: New,
-) -> Asked {
+fn of_head(pull: &Pull, suite: &str, pairs: Vec<(String, String)>, comment: u64, new: New) -> Asked {
     Asked {
         run: new.run,
         pull: pull.id.clone(),

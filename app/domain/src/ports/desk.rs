@@ -278,6 +278,12 @@ pub trait Desk: Store {
     /// See [`StoreError`].
     fn say_again(&self, target: &str, due: Ms) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Whatever could not be said so far is due by then: what stood in the way may be gone.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn say_refused(&self, due: Ms) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// What was wanted last, said or not, with the number that it has there.
     ///
     /// # Errors

@@ -75,9 +75,10 @@ impl Stepped {
         let suite = asked.suite.clone();
         self.state.next.remove(&suite);
         if let Some(approval) = self.state.approvals.get_mut(&suite).filter(|approval| approval.over.is_none()) {
-            approval.over = Some(match approval.head == asked.head {
-                true => format!("approved by {}", asked.by.login),
-                false => "another commit was asked for".to_owned(),
+            approval.over = Some(if approval.head == asked.head {
+                format!("approved by {}", asked.by.login)
+            } else {
+                "another commit was asked for".to_owned()
             });
         }
         let before = self.state.shown.get(&suite);
@@ -204,7 +205,7 @@ impl Stepped {
                 return self.effects.push(What::Skip { run: running.run, decision });
             }
             self.state.active = None;
-            self.said = Said::NotAgain(Box::new(running), skipped(&decision, now));
+            self.ended.push((running.run, skipped(&decision, now)));
         } else if let Some((earlier, over)) = self.state.shown.get(&asked.suite).and_then(Shown::decided)
             && earlier.head == asked.head
         {
@@ -246,15 +247,12 @@ impl Stepped {
             Stage::Over(over) => over.verdict.is_some_and(|verdict| verdict != Verdict::Pass),
             Stage::Planning | Stage::Running => false,
         });
-        let with = match verdict {
-            Some(shown) => {
-                shown.decision = Some(decision);
-                Reaction::Eyes
-            }
-            None => {
-                self.said = Said::NothingToAccept(suite.to_owned());
-                Reaction::Confused
-            }
+        let with = if let Some(shown) = verdict {
+            shown.decision = Some(decision);
+            Reaction::Eyes
+        } else {
+            self.said = Said::NothingToAccept(suite.to_owned());
+            Reaction::Confused
         };
         self.reacted(comment, with);
     }

@@ -57,6 +57,7 @@ impl Stepped {
         if self.state.active.as_ref() == Some(&shown.asked.suite) {
             self.state.active = None;
         }
+        self.ended.push((run.clone(), over.clone()));
         shown.waits = None;
         match shown.before.take() {
             // Nothing was measured: what was known before is still what is known.
@@ -96,6 +97,7 @@ impl Stepped {
         if self.state.active.as_ref() == Some(&shown.asked.suite) {
             self.state.active = None;
         }
+        self.ended.push((run.clone(), over.clone()));
         shown.waits = None;
         if over.verdict.is_none() && shown.carried().is_some() {
             // What came to nothing speaks for nothing.

@@ -233,7 +233,7 @@ impl PullState {
 
 impl Stepped {
     /// The pull request was looked at.
-    pub(super) fn observed(&mut self, pull: Pull, at: Ms) {
+    pub(super) fn observed(&mut self, pull: &Pull, at: Ms) {
         // Two looks may come back in the other order.
         if at < self.state.seen_at {
             return;
@@ -241,8 +241,13 @@ impl Stepped {
         let before = self.state.seen.replace(pull.clone());
         self.state.seen_at = at;
         self.state.id.clone_from(&pull.id);
-        if let Some(approval) = self.state.approvals.values_mut().find(|approval| approval.head != pull.head) {
-            approval.over.get_or_insert_with(|| "the head has moved".to_owned());
+        for approval in self.state.approvals.values_mut() {
+            let why = match (pull.open, approval.head == pull.head) {
+                (_, false) => "the head has moved",
+                (false, true) => "the pull request was closed",
+                (true, true) => continue,
+            };
+            approval.over.get_or_insert_with(|| why.to_owned());
         }
         if !pull.open && !pull.merged {
             self.state.next.clear();

@@ -227,7 +227,8 @@ impl PullState {
     /// Whether anything was ever asked for here, so that what happens to it matters.
     #[must_use]
     pub fn matters(&self) -> bool {
-        !self.shown.is_empty() || self.auto.values().any(|auto| auto.on)
+        let waits = self.approvals.values().any(|approval| approval.over.is_none());
+        waits || !self.shown.is_empty() || self.auto.values().any(|auto| auto.on)
     }
 
     /// Every head that is known: of now, and those of the pushes that are remembered. Each once.

@@ -268,12 +268,14 @@ pub struct Stepped {
     pub effects: Vec<What>,
     /// What somebody is told.
     pub said: Said,
+    /// Runs that are over by it, and how; what is shown may be the next one already.
+    pub ended: Vec<(RunId, Over)>,
 }
 
 /// The next state of a pull request. An event that nothing names changes nothing.
 #[must_use]
 pub fn step(state: &PullState, event: Event, now: Ms) -> Stepped {
-    let mut next = Stepped { state: state.clone(), effects: Vec::new(), said: Said::Nothing };
+    let mut next = Stepped { state: state.clone(), effects: Vec::new(), said: Said::Nothing, ended: Vec::new() };
     next.react(event, now);
     next
 }
@@ -298,7 +300,7 @@ impl Stepped {
             return;
         }
         match event {
-            Event::Observed(pull, at) => self.observed(*pull, at),
+            Event::Observed(pull, at) => self.observed(&pull, at),
             Event::Pushed(push) => self.pushed(push),
             Event::Weighed(weighed) => self.weighed(*weighed, now),
             Event::Due => self.begin_due(now),

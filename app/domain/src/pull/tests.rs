@@ -68,7 +68,7 @@ fn verdict(verdict: Verdict) -> Over {
 
 /// Takes the events in turn and returns what came of the last.
 fn take(events: impl IntoIterator<Item = Event>) -> Stepped {
-    let mut last = Stepped { state: PullState::new(id()), effects: Vec::new(), said: Said::Nothing };
+    let mut last = Stepped { state: PullState::new(id()), effects: Vec::new(), said: Said::Nothing, ended: Vec::new() };
     for event in events {
         last = step(&last.state, event, Ms(10));
     }

@@ -2,15 +2,15 @@
 
 use domain::ids::RunId;
 use domain::plan::Plan;
-use domain::ports::desk::{RunRow, Settle, Settled};
+use domain::ports::desk::{RunRow, Settle, Settled, Want};
 use domain::ports::forge::{PullId, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject, Write};
-use domain::pull::{Asked, Event, PullState, Said, Stage, What, step};
+use domain::pull::{Approval, Asked, Event, Over, PullState, Said, Stage, What, step};
 use domain::time::{MINUTE, Ms};
 use domain::view::Answer;
 
-use super::saying::{REPLY, Saying, reply_target};
-use super::{Archive, Service, answers};
+use super::saying::{REPLY, Saying, check_target, reply_target};
+use super::{Archive, Service, answers, checks};
 use crate::engine::{Engine, EngineError};
 
 /// How often a transaction is tried again that somebody was faster than.
@@ -25,6 +25,8 @@ pub struct Applied {
     pub state: PullState,
     /// What was said to each event, in their order.
     pub said: Vec<Said>,
+    /// Runs that are over by them, and how.
+    pub ended: Vec<(RunId, Over)>,
 }
 
 pub(super) fn stored(what: &What) -> Result<(String, String), EngineError> {
@@ -54,29 +56,13 @@ fn row(asked: &Asked) -> RunRow {
     }
 }
 
-/// The word for how a run ended, for its row; `None` while it goes on.
-fn outcome(applied: &Applied, events: &[Event], run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
-    let unplanned = applied.said.iter().find_map(|said| match said {
-        Said::NotPlanned(asked, over) | Said::NotAgain(asked, over) if asked.run == *run => Some(over),
-        _ => None,
-    });
-    let shown = applied.state.of_run(run).and_then(|shown| match &shown.stage {
-        Stage::Over(over) => Some(over),
-        Stage::Planning | Stage::Running => None,
-    });
-    // What begins at once in its place hides that it is over.
-    let replaced = applied.state.of_run(run).is_none();
-    let told = events.iter().filter(|_| replaced).find_map(|event| match event {
-        Event::RunOver(of, over) if of == run => Some(over),
-        _ => None,
-    });
-    let over = unplanned.or(shown).or(told)?;
-    let word = match (&over.verdict, &over.ended) {
+/// The word for how a run ended, for its row.
+fn outcome(over: &Over) -> String {
+    match (&over.verdict, &over.ended) {
         (Some(verdict), _) => verdict.word().to_owned(),
         (None, Some((how, _))) => how.key().to_owned(),
         (None, None) => "over".to_owned(),
-    };
-    Some((word, over.evidence.clone()))
+    }
 }
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
@@ -119,10 +105,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                     settle.begin.extend(applied.state.of_run(run).map(|shown| row(&shown.asked)));
                 }
             }
-            for shown in before.shown.values().filter(|shown| !matches!(shown.stage, Stage::Over(_))) {
-                let run = &shown.asked.run;
-                settle.over.extend(outcome(&applied, &events, run).map(|(word, digest)| (run.clone(), word, digest)));
+            for (run, over) in &applied.ended {
+                settle.over.push((run.clone(), outcome(over), over.evidence.clone()));
             }
+            settle.wants.extend(self.left(&before, &applied, now).await?);
             for said in &applied.said {
                 let link = match said {
                     // Until the comment of the run is there, the one that asked for it is.
@@ -171,6 +157,33 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Err(EngineError::Stored { what: "the state", key, why: "others write it all the time".to_owned() })
     }
 
+    /// The checks of runs and of approvals that are not shown any more, saying how they ended: nobody looks at them again.
+    async fn left(&self, before: &PullState, applied: &Applied, now: Ms) -> Result<Vec<Want>, EngineError> {
+        let mut wants = Vec::new();
+        for (suite, of) in &before.approvals {
+            if applied.state.approvals.get(suite).is_none_or(|now| now.head != of.head) {
+                let over = of.over.clone().or_else(|| Some("the head has moved".to_owned()));
+                wants.push(checks::approval(before, suite, &Approval { over, ..of.clone() }, now)?);
+            }
+        }
+        for shown in before.shown.values().filter(|shown| applied.state.of_run(&shown.asked.run).is_none()) {
+            let run = &shown.asked.run;
+            let mut shown = shown.clone();
+            if let Some((_, over)) = applied.ended.iter().find(|(ended, _)| ended == run) {
+                shown.stage = Stage::Over(over.clone());
+            }
+            let over = matches!(shown.stage, Stage::Over(_));
+            if !over || self.desk().wanted(&check_target(run)).await?.is_none() {
+                continue;
+            }
+            match self.wants(&applied.state, &shown, now).await {
+                Ok(all) => wants.extend(all.into_iter().filter(|want| want.target.starts_with("check:"))),
+                Err(error) => tracing::warn!(%run, %error, "its check keeps what it says"),
+            }
+        }
+        Ok(wants)
+    }
+
     async fn made(&self, id: &PullId, now: Ms) -> Result<(), EngineError> {
         let state = PullState::new(id.clone()).to_json()?;
         let body = serde_json::to_string(id).unwrap_or_default();
@@ -192,7 +205,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     ///
     /// # Errors
     /// Templates that do not fit.
-    pub fn reply(&self, id: &PullId, answer: &Answer, now: Ms) -> Result<domain::ports::desk::Want, EngineError> {
+    pub fn reply(&self, id: &PullId, answer: &Answer, now: Ms) -> Result<Want, EngineError> {
         let rendered = self.templates.renderer().reply(answer);
         let body = rendered
             .map_err(|error| EngineError::Stored { what: "the reply", key: id.key(), why: error.to_string() })?
@@ -213,12 +226,13 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 }
 
 fn steps(before: &PullState, events: &[Event], now: Ms) -> (Applied, Vec<What>) {
-    let mut applied = Applied { state: before.clone(), said: Vec::new() };
+    let mut applied = Applied { state: before.clone(), said: Vec::new(), ended: Vec::new() };
     let mut effects = Vec::new();
     for event in events {
         let stepped = step(&applied.state, event.clone(), now);
         applied.state = stepped.state;
         applied.said.push(stepped.said);
+        applied.ended.extend(stepped.ended);
         effects.extend(stepped.effects);
     }
     (applied, effects)

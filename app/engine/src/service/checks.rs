@@ -79,8 +79,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// The checks of heads that no run is about.
     pub(super) fn standing_checks(&self, state: &PullState, now: Ms) -> Result<Vec<Want>, EngineError> {
         let mut wants = Vec::new();
-        for (suite, approval) in &state.approvals {
-            wants.push(self.approval(state, suite, approval, now)?);
+        for (suite, of) in &state.approvals {
+            wants.push(approval(state, suite, of, now)?);
         }
         let Some(seen) = &state.seen else { return Ok(wants) };
         for suite in &self.settings.always {
@@ -127,25 +127,26 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         }
         Ok(wants)
     }
+}
 
-    fn approval(&self, state: &PullState, suite: &str, approval: &Approval, now: Ms) -> Result<Want, EngineError> {
-        let head = &approval.head;
-        let (conclusion, title, summary, buttons) = match &approval.over {
-            Some(over) => (Conclusion::Neutral, over.as_str(), "It waits for nobody any more.".to_owned(), Vec::new()),
-            None => (
-                Conclusion::ActionRequired,
-                "this commit of a fork waits for an approval",
-                format!(
-                    "Approving runs the code of `{head}` with the credentials of the cluster. Somebody who may push to this \
-                     repository has to have read it. The button approves this commit only; `{} sha={head}` in a comment \
-                     does the same.",
-                    super::answers::without_sha(suite, &approval.pairs),
-                ),
-                vec![approve()],
+/// The check of a head that waits for an approval, or waited.
+pub(super) fn approval(state: &PullState, suite: &str, approval: &Approval, now: Ms) -> Result<Want, EngineError> {
+    let head = &approval.head;
+    let (conclusion, title, summary, buttons) = match &approval.over {
+        Some(over) => (Conclusion::Neutral, over.as_str(), "It waits for nobody any more.".to_owned(), Vec::new()),
+        None => (
+            Conclusion::ActionRequired,
+            "this commit of a fork waits for an approval",
+            format!(
+                "Approving runs the code of `{head}` with the credentials of the cluster. Somebody who may push to this \
+                 repository has to have read it. The button approves this commit only; `{} sha={head}` in a comment \
+                 does the same.",
+                super::answers::without_sha(suite, &approval.pairs),
             ),
-        };
-        standing(&state.id, suite, head, Some(conclusion), (title, &summary), buttons, now)
-    }
+            vec![approve()],
+        ),
+    };
+    standing(&state.id, suite, head, Some(conclusion), (title, &summary), buttons, now)
 }
 
 fn standing(

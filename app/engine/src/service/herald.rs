@@ -156,7 +156,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 
     /// What comment and check of a run should read; nothing where that cannot be made out, so that what stands there
     /// stays.
-    async fn wants(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<Vec<Want>, EngineError> {
+    pub(super) async fn wants(&self, state: &PullState, shown: &Shown, now: Ms) -> Result<Vec<Want>, EngineError> {
         let mut view = self.view(state, shown, now).await?;
         view.history.clone_from(&shown.history);
         view.decision.clone_from(&shown.decision);

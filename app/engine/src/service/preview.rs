@@ -53,10 +53,34 @@ pub fn plan(plan: &Plan, extra: &Preview) -> Answer {
     if !notes.is_empty() {
         blocks.push((titled("Notes"), Block::List(notes)));
     }
-    let then =
-        if extra.confirm.is_some() { " asks for it, and it then waits for an agreement." } else { " starts it." };
+    let then = if extra.confirm.is_some() || plan.skip.is_some() {
+        " asks for it, and it then waits for an agreement."
+    } else {
+        " starts it."
+    };
     blocks.push((None, Block::Paragraph(vec![words("Nothing was started. "), code(&extra.line), words(then)])));
     Answer { kind: Kind::Plan, title, blocks }
+}
+
+/// Which kinds of change a comparison is about and why, a line each; that none of it matters, where that is so. Foreign text.
+#[must_use]
+pub fn scope(plan: &Plan) -> Vec<String> {
+    let paths = match plan.origin.changed_paths {
+        1 => "1 changed file".to_owned(),
+        n => format!("{} changed files", numbers::count(n)),
+    };
+    let kinds = plan.scope.iter().flat_map(|scope| &scope.classes).map(|one| {
+        let why = one.why.join("; ");
+        if why.is_empty() { one.class.to_string() } else { format!("{}: {why}", one.class) }
+    });
+    let skip = plan.skip.as_ref().map(|reasons| {
+        if reasons.is_empty() {
+            "nothing differs that could alter what is measured".to_owned()
+        } else {
+            format!("no benchmark seems to be needed: only {} changed", reasons.join(", "))
+        }
+    });
+    std::iter::once(paths).chain(kinds).chain(skip).collect()
 }
 
 /// The arms: commit, where it is from, what it declares.

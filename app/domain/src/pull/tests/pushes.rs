@@ -160,6 +160,8 @@ fn finish_goes_on_to_the_verdict_of_the_old_head() {
     let over = step(&pushed.state, Event::RunOver(run(1), verdict(Verdict::Regression)), due);
     let shown = over.state.running().unwrap();
     assert_eq!(shown.asked.head, sha(3));
+    // That the old run is over is told beside what is shown by now.
+    assert_eq!(over.ended, [(run(1), verdict(Verdict::Regression))]);
     // The verdict of the old head is named as such.
     assert_eq!((shown.history[0].head.as_str(), shown.history[0].verdict), (sha(2).as_str(), Verdict::Regression));
     // Nothing that was started: nothing to finish.
@@ -394,8 +396,9 @@ fn skipping() {
     assert!(matches!(late.said, Said::NotSkipped(..)) && late.state.shown["demo"].decision.is_none());
     // Planning: the plan is dropped. Running: whoever knows whether it began decides.
     let planning = then(vec![see(pull(2), 1), ask(1, 2)], [skip(9, 2)]);
-    assert!(matches!(&planning.said, Said::NotAgain(asked, _) if asked.run == run(1)), "{:?}", planning.said);
-    assert_eq!(planning.state.active, None);
+    let [(ended, over)] = &planning.ended[..] else { panic!("{:?}", planning.ended) };
+    assert_eq!((ended, over.ended.as_ref().map(|(how, _)| *how)), (&run(1), Some(Ending::Skipped)));
+    assert_eq!((planning.said, planning.state.active), (Said::Nothing, None));
     let going = then(running(), [skip(9, 2)]);
     assert!(going.effects.iter().any(|what| matches!(what, What::Skip { run: of, .. } if *of == run(1))));
 }
@@ -459,4 +462,22 @@ fn forks_wait_for_an_approval_of_their_head() {
     let begun = step(&waits.state, Event::Ask(Box::new(approved)), Ms(11));
     assert_eq!(begun.state.approvals["demo"].over.as_deref(), Some("approved by mona"));
     assert_eq!(begun.effects, [What::Plan { run: run(1) }]);
+}
+
+#[test]
+fn every_approval_ends_when_the_head_moves_or_the_pull_request_is_closed() {
+    let needs = |suite: &str, comment| {
+        let by = Account { id: 5, login: "mona".to_owned() };
+        let approval = Approval { head: sha(2), pairs: vec![], by, comment, at: Ms(1), over: None };
+        Event::NeedsApproval { suite: suite.to_owned(), approval }
+    };
+    let both = || vec![see(pull(2), 1), needs("demo", 9), needs("other", 10)];
+    let waits = take(both());
+    assert!(waits.state.matters() && waits.state.approvals.values().all(|approval| approval.over.is_none()));
+    let closed = Pull { open: false, ..pull(2) };
+    for (seen, why) in [(pull(3), "the head has moved"), (closed, "the pull request was closed")] {
+        let then = take(both().into_iter().chain([see(seen, 2), see(pull(2), 3)]));
+        assert!(then.state.approvals.values().all(|approval| approval.over.as_deref() == Some(why)), "{why}");
+        assert!(!then.state.matters());
+    }
 }

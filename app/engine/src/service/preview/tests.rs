@@ -2,11 +2,12 @@ use domain::arms::{Arms, Declared, Treatment};
 use domain::comparability::Context;
 use domain::plan::{Origin, Plan};
 use domain::rounds::RoundMode;
+use domain::scope::{Class, ScopeOf};
 use domain::setting::Setting;
 use domain::view::{Calibrated, Grade};
 use domain::workload::{Field, Known};
 
-use super::{Preview, plan};
+use super::{Preview, plan, scope};
 use crate::sim::plan_for_tests;
 
 fn whole() -> Plan {
@@ -75,4 +76,28 @@ fn only_the_rounds_that_are_still_to_come_cost_something() {
     assert!(together.contains("about 2 min"), "{together}");
     plan.mode = RoundMode::InTurn;
     assert!(body(&plan, &extra).contains("about 4 min"));
+}
+
+#[test]
+fn what_a_change_is_about() {
+    let mut of = whole();
+    of.origin.changed_paths = 1;
+    assert_eq!(scope(&of), ["1 changed file"]);
+    let mut kinds = ScopeOf::default();
+    kinds.add(Class::Shuffle, Some("data moves"));
+    kinds.add(Class::Shuffle, Some("spills"));
+    kinds.add(Class::Trivial, None);
+    of.scope = Some(kinds);
+    of.origin.changed_paths = 1200;
+    let lines = scope(&of);
+    assert_eq!(lines[1..], ["shuffle: data moves; spills", "trivial"]);
+    assert!(lines[0].ends_with(" changed files"), "{lines:?}");
+    of.skip = Some(vec!["documentation".to_owned(), "comments of a.py".to_owned()]);
+    let last = "no benchmark seems to be needed: only documentation, comments of a.py changed";
+    assert_eq!(scope(&of).last().map(String::as_str), Some(last));
+    // It waits for an agreement as well.
+    let extra = Preview { line: "/ab-test sim".to_owned(), ..Preview::default() };
+    assert!(body(&of, &extra).contains("waits for an agreement"));
+    of.skip = Some(Vec::new());
+    assert_eq!(scope(&of).last().map(String::as_str), Some("nothing differs that could alter what is measured"));
 }

@@ -234,6 +234,13 @@ impl Desk for SimDesk {
         Ok(())
     }
 
+    async fn say_refused(&self, due: Ms) -> Result<(), StoreError> {
+        for saying in self.tables().outbox.values_mut() {
+            saying.due = saying.due.min(due);
+        }
+        Ok(())
+    }
+
     async fn wanted(&self, target: &str) -> Result<Option<ClaimedWant>, StoreError> {
         Ok(self.tables().outbox.get(target).map(|saying| saying.want.clone()))
     }
