@@ -236,6 +236,23 @@ async fn a_newer_want_stays_open_while_one_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn announcements_are_claimed_by_themselves() {
+    for place in all().await {
+        let store = place.open().await;
+        let all = ["announce", "announce:2:queued", "announce:2:verdict", "announced:1", "check:2", "notify:2"];
+        store.settle(wants(all.iter().map(|target| want(target, "x", 5)).collect())).await.unwrap();
+        let targets = |claimed: Vec<ClaimedWant>| claimed.into_iter().map(|want| want.target).collect::<Vec<_>>();
+        assert!(store.claim_announcements("me", Ms(4), Ms(9), 9).await.unwrap().is_empty());
+        let others = targets(store.claim_wants("me", Ms(5), Ms(9), 9).await.unwrap());
+        assert_eq!(others, ["announce", "announced:1", "check:2", "notify:2"]);
+        let announcements = store.claim_announcements("me", Ms(5), Ms(9), 9).await.unwrap();
+        assert_eq!(store.claim_announcements("you", Ms(5), Ms(9), 9).await.unwrap(), [], "under a lease");
+        assert_eq!(targets(announcements), ["announce:2:queued", "announce:2:verdict"]);
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_want_that_is_there_keeps_its_time() {
     for place in all().await {
         let store = place.open().await;

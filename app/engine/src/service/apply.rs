@@ -5,7 +5,7 @@ use domain::plan::Plan;
 use domain::ports::desk::{RunRow, Settle, Settled};
 use domain::ports::forge::{PullId, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner, Subject, Write};
-use domain::pull::{Asked, Event, PullState, Said, Stage, What, step};
+use domain::pull::{Asked, Event, Over, PullState, Said, Stage, What, step};
 use domain::time::{MINUTE, Ms};
 use domain::view::Answer;
 
@@ -54,8 +54,8 @@ fn row(asked: &Asked) -> RunRow {
     }
 }
 
-/// The word for how a run ended, for its row; `None` while it goes on.
-fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids::Digest>)> {
+/// How a run ended; `None` while it goes on.
+fn over_of<'a>(applied: &'a Applied, run: &RunId) -> Option<&'a Over> {
     let unplanned = applied.said.iter().find_map(|said| match said {
         Said::NotPlanned(asked, over) | Said::NotAgain(asked, over) if asked.run == *run => Some(over),
         _ => None,
@@ -64,13 +64,17 @@ fn outcome(applied: &Applied, run: &RunId) -> Option<(String, Option<domain::ids
         Stage::Over(over) => Some(over),
         Stage::Planning | Stage::Running => None,
     });
-    let over = unplanned.or(shown)?;
+    unplanned.or(shown)
+}
+
+/// The word for how a run ended, for its row.
+fn outcome(over: &Over) -> (String, Option<domain::ids::Digest>) {
     let word = match (&over.verdict, &over.ended) {
         (Some(verdict), _) => verdict.word().to_owned(),
         (None, Some((how, _))) => how.key().to_owned(),
         (None, None) => "over".to_owned(),
     };
-    Some((word, over.evidence.clone()))
+    (word, over.evidence.clone())
 }
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
@@ -108,15 +112,22 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             if with.planned.iter().any(|(run, _)| !runs(run)) {
                 (settle.create, settle.planned) = (Vec::new(), Vec::new());
             }
+            let (mut queued, mut over) = (Vec::new(), Vec::new());
             for what in &effects {
                 if let What::Plan { run } = what {
-                    settle.begin.extend(applied.state.of_run(run).map(|shown| row(&shown.asked)));
+                    queued.extend(applied.state.of_run(run).map(|shown| shown.asked.clone()));
                 }
             }
+            settle.begin.extend(queued.iter().map(row));
             for shown in before.shown.values().filter(|shown| !matches!(shown.stage, Stage::Over(_))) {
-                let run = &shown.asked.run;
-                settle.over.extend(outcome(&applied, run).map(|(word, digest)| (run.clone(), word, digest)));
+                let asked = &shown.asked;
+                if let Some(ended) = over_of(&applied, &asked.run) {
+                    let (word, digest) = outcome(ended);
+                    settle.over.push((asked.run.clone(), word, digest));
+                    over.push((asked.clone(), ended.clone()));
+                }
             }
+            settle.wants.extend(self.announced((&before, &applied.state), &queued, &over, now).await?);
             for said in &applied.said {
                 let link = match said {
                     // Until the comment of the run is there, the one that asked for it is.
