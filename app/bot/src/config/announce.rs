@@ -109,11 +109,7 @@ fn check(text: &str) -> Result<(), &'static str> {
 }
 
 /// Who else is told; nobody where no address is named.
-pub(super) fn announce(
-    section: &AnnounceSection,
-    folder: &Path,
-    wrong: &mut Vec<String>,
-) -> Option<AnnounceConfig> {
+pub(super) fn announce(section: &AnnounceSection, folder: &Path, wrong: &mut Vec<String>) -> Option<AnnounceConfig> {
     let events = events(section.events.as_deref(), wrong);
     let secret = match (&section.secret_file, &section.secret_env) {
         (Some(_), Some(_)) => {
@@ -189,7 +185,11 @@ impl AnnounceConfig {
     ///
     /// # Errors
     /// One that is not what it should be: where it is, never what it is.
-    pub(super) fn secrets(&self, environment: &Secrets, warnings: &mut Vec<String>) -> Result<AnnounceSecrets, Failure> {
+    pub(super) fn secrets(
+        &self,
+        environment: &Secrets,
+        warnings: &mut Vec<String>,
+    ) -> Result<AnnounceSecrets, Failure> {
         let mut read = |source: &SecretSource| -> Result<SecretString, Failure> {
             let found = source.read(environment).map_err(Failure::Usage)?;
             warnings.extend(found.warning);
@@ -222,12 +222,21 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for good in ["https://chat.example/hook/T0/x?key=1", "http://127.0.0.1:8/", "http://localhost/", "http://[::1]:9/x"] {
+        for good in
+            ["https://chat.example/hook/T0/x?key=1", "http://127.0.0.1:8/", "http://localhost/", "http://[::1]:9/x"]
+        {
             assert_eq!(check(good), Ok(()), "{good}");
         }
         for bad in [
-            "", "x", "http://chat.example/", "ftp://127.0.0.1/", "https://u:p@h/", "https://u@h/", "https://h/#a",
-            "http://127.0.0.1.evil.example/", "file:///etc/passwd",
+            "",
+            "x",
+            "http://chat.example/",
+            "ftp://127.0.0.1/",
+            "https://u:p@h/",
+            "https://u@h/",
+            "https://h/#a",
+            "http://127.0.0.1.evil.example/",
+            "file:///etc/passwd",
         ] {
             assert!(check(bad).is_err(), "{bad}");
         }
@@ -247,7 +256,8 @@ mod tests {
     #[test]
     fn a_secret_in_a_file_or_variable() {
         let section: AnnounceSection =
-            toml::from_str("url_env = \"HOOK_SECRET_URL\"\nsecret_env = \"HOOK_SECRET\"\nevents = [\"verdict\"]").unwrap();
+            toml::from_str("url_env = \"HOOK_SECRET_URL\"\nsecret_env = \"HOOK_SECRET\"\nevents = [\"verdict\"]")
+                .unwrap();
         let config = announce(&section, Path::new("/etc"), &mut Vec::new()).unwrap();
         let with = |url: &str, secret: &str| {
             let environment = Secrets::of([("HOOK_SECRET_URL", url), ("HOOK_SECRET", secret)]);

@@ -76,3 +76,95 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Saying::Labels { pull: state.id.clone(), add, remove }.want(target, now).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::ids::{CommitSha, RunId};
+    use domain::ports::forge::{Account, Pull, PullId, Repo};
+    use domain::pull::{Asked, Cause, Over, Shown};
+    use domain::view::Ending;
+
+    use super::*;
+
+    fn sha(digit: char) -> CommitSha {
+        digit.to_string().repeat(40).parse().unwrap()
+    }
+
+    fn shown(suite: &str, at: u64, stage: Stage) -> (String, Shown) {
+        let repo = Repo { id: 1, name: "octo/demo".to_owned(), installation: 1 };
+        let asked = Asked {
+            run: RunId::new(at, 1).unwrap(),
+            pull: PullId { repo, number: 2 },
+            suite: suite.to_owned(),
+            pairs: Vec::new(),
+            head: sha('a'),
+            base_ref: "main".to_owned(),
+            base: sha('b'),
+            fork: false,
+            by: Account { id: 3, login: "mona".to_owned() },
+            comment: 4,
+            at: Ms(at),
+            continues: None,
+            retries: None,
+            cause: Cause::Command,
+            jobs: false,
+        };
+        let shown = Shown { asked, stage, history: Vec::new(), before: None, waits: None, newer: None, decision: None };
+        (suite.to_owned(), shown)
+    }
+
+    fn over(verdict: Option<Verdict>) -> Stage {
+        let ended = verdict.is_none().then_some((Ending::Cancelled, None));
+        Stage::Over(Over { verdict, ended, said: String::new(), evidence: None, alive: Vec::new(), at: Ms(9) })
+    }
+
+    fn pull(head: char, shown: Vec<(String, Shown)>) -> PullState {
+        let id = shown[0].1.asked.pull.clone();
+        let seen = Pull {
+            id: id.clone(),
+            head: sha(head),
+            head_ref: "topic".to_owned(),
+            head_repo: Some(1),
+            base_ref: "main".to_owned(),
+            base: sha('b'),
+            open: true,
+            merged: false,
+            draft: false,
+        };
+        PullState { shown: shown.into_iter().collect(), seen: Some(seen), ..PullState::new(id) }
+    }
+
+    #[test]
+    fn one_label_at_most_and_the_others_of_ours_are_taken_off() {
+        let some = |name: &str| Some(name.to_owned());
+        let labels = Labels {
+            pass: some("ab: pass"),
+            regression: some("ab: bad"),
+            tradeoff: some("AB: Bad"),
+            inconclusive: None,
+            running: some("ab: running"),
+        };
+        let all = ["ab: pass", "ab: bad", "ab: running"];
+        let cases = [
+            (Stage::Planning, 'a', some("ab: running")),
+            (Stage::Running, 'c', some("ab: running")),
+            (over(Some(Verdict::Pass)), 'a', some("ab: pass")),
+            (over(Some(Verdict::Regression)), 'a', some("ab: bad")),
+            // Two states with one name, however it is written.
+            (over(Some(Verdict::Tradeoff)), 'a', some("AB: Bad")),
+            (over(Some(Verdict::Inconclusive)), 'a', None),
+            (over(None), 'a', None),
+            // What was measured is no longer what would be merged.
+            (over(Some(Verdict::Pass)), 'c', None),
+        ];
+        for (stage, head, expected) in cases {
+            let (add, remove) = labels.wanted(&pull(head, vec![shown("tiny", 5, stage.clone())]));
+            assert_eq!(add.first(), expected.as_ref(), "{stage:?}");
+            let others = all.iter().filter(|name| !add.iter().any(|add| add.eq_ignore_ascii_case(name)));
+            assert_eq!(remove, others.copied().collect::<Vec<_>>(), "{stage:?}");
+        }
+        let two = vec![shown("new", 7, over(Some(Verdict::Pass))), shown("old", 5, Stage::Running)];
+        assert_eq!(labels.wanted(&pull('a', two)).0, ["ab: pass"]);
+        assert_eq!(Labels::default().wanted(&pull('a', vec![shown("a", 5, Stage::Running)])), (Vec::new(), Vec::new()));
+    }
+}
