@@ -5,14 +5,24 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bot::server::Signer;
+use bot::service::labs::Labs;
+use domain::ids::RunId;
+use domain::ports::announce::AnnouncedPull;
+use domain::ports::desk::{Settle, Want};
+use domain::ports::{Announcement, Announcer, Desk as _, Happening};
+use domain::time::{DAY, HOUR, Ms};
+use sandbox::clock::{Clock as _, Hand};
 use sandbox::faults::{Fault, Rule};
 use sandbox::model::Comment;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::harness::{App, MARKER, REPO};
+use super::crashing::Crashing;
+use super::harness::{App, MARKER, REPO, is_over, now_ms};
+use super::inside::{ByHand, Place};
 
 const SECRET: &str = "hunter2hunter2hunter2";
 
@@ -180,7 +190,7 @@ fn others_are_told_and_labels_follow() {
     };
     let mut told: Vec<(usize, String)> = got
         .iter()
-        .map(|got| key(got))
+        .map(key)
         .map(|(event, run)| (runs.iter().position(|known| *known == run).expect("a run"), event))
         .collect();
     told.sort();
@@ -253,6 +263,75 @@ fn who_never_answers_keeps_nobody_waiting() {
     app.stop();
 }
 
+/// Takes nothing, and remembers what it was to take.
+struct Deaf(Mutex<Vec<(String, String)>>);
+
+impl Announcer for Deaf {
+    async fn send(&self, id: &str, _: Happening, body: &str) -> Result<(), String> {
+        self.0.lock().expect("a list").push((id.to_owned(), body.to_owned()));
+        Err("nobody is there".to_owned())
+    }
+}
+
+#[test]
+fn what_nobody_takes_for_a_day_is_given_up() {
+    let app = App::new(4);
+    let clock = Arc::new(Hand::at(now_ms()));
+    let hand = ByHand(Arc::clone(&clock));
+    let file = app.folder().join("zephyr-ab.toml");
+    let place = Place::new(&file, app.folder().join("inside"), "pull:1:1".to_owned(), hand, (Duration::ZERO, 1));
+    let run = RunId::new(1_800_000_000, 1).expect("an id");
+    let announcement = Announcement {
+        schema: 1,
+        event: Happening::Queued,
+        id: format!("{run}:queued"),
+        at: "2027-01-15T08:00:00Z".to_owned(),
+        repository: REPO.to_owned(),
+        pull_request: AnnouncedPull { number: 1, url: "https://h/octo/demo/pull/1".to_owned() },
+        suite: "tiny".to_owned(),
+        run: run.clone(),
+        head: "a".repeat(40).parse().expect("a commit"),
+        control: None,
+        verdict: None,
+        ended: None,
+        said: None,
+        reason: None,
+        comment_url: None,
+        evidence: None,
+    };
+    let target = format!("announce:{run}:queued");
+    let wanted = json!({ "since": clock.now_ms(), "announcement": announcement }).to_string();
+    let deaf = Deaf(Mutex::default());
+    app.runtime().block_on(async {
+        let store = place.store().await;
+        let want = Want { target: target.clone(), wanted, due: Ms(clock.now_ms()) };
+        store.settle(Settle { wants: vec![want], ..Settle::default() }).await.expect("a want");
+        let tried = async || {
+            let labs = |place: &Place, desk: &Crashing| Labs::new(place.shared().clone(), desk.clone());
+            place.announce(labs, Some(&deaf)).await
+        };
+        assert_eq!((tried().await, tried().await), (1, 0), "it is put off");
+        clock.advance(DAY - HOUR);
+        assert_eq!((tried().await, tried().await), (1, 0), "it is put off");
+        let trouble = store.wanted(&target).await.expect("a want").expect("it is there");
+        assert_eq!((trouble.attempts, store.audit(9).await.expect("lines").len()), (2, 0));
+        clock.advance(2 * HOUR);
+        assert_eq!(tried().await, 1);
+        clock.advance(DAY);
+        assert_eq!(tried().await, 0, "it is given up");
+        let audit = store.audit(9).await.expect("lines");
+        let line: Vec<_> =
+            audit.iter().map(|line| (line.action.as_str(), &line.subject, line.detail.as_str())).collect();
+        assert_eq!(line, [("announcement given up", &target, "nobody is there")]);
+        assert_eq!(store.counts(1).await.expect("counts").unsaid, 0);
+        store.close().await;
+    });
+    let sent = deaf.0.lock().expect("a list").clone();
+    assert_eq!(sent.len(), 3);
+    assert!(sent.iter().all(|one| *one == sent[0]) && sent[0].0 == announcement.id, "{sent:#?}");
+    assert_eq!(serde_json::from_str::<Announcement>(&sent[0].1).expect("JSON"), announcement);
+}
+
 /// Comments that tell somebody, oldest first.
 fn notes(app: &App, number: u64) -> Vec<Comment> {
     let all = app.sandbox.comments(REPO, number).into_iter();
@@ -319,7 +398,7 @@ fn the_verdict_is_posted_anew_and_stands_there_once() {
         let body = app.until("it is over, and anew", || {
             let ours = app.ours(number, MARKER);
             assert!(ours.len() <= 1, "{ours:#?}");
-            ours.into_iter().next().filter(|one| one.id != old && super::harness::is_over(&one.body))
+            ours.into_iter().next().filter(|one| one.id != old && is_over(&one.body))
         });
         assert!(body.id > talk && body.body.contains("\nVerdict: "), "{body:?}");
         assert_eq!(app.sandbox.comments(REPO, number).last().map(|last| last.id), Some(body.id));

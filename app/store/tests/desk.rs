@@ -1,7 +1,7 @@
 //! What a service writes down.
 
 use domain::ids::Digest;
-use domain::ports::desk::{AuditLine, Desk, Settle, Settled};
+use domain::ports::desk::{AuditLine, ClaimedWant, Desk, Settle, Settled};
 use domain::ports::forge::Repo;
 use domain::ports::{Committed, Store};
 use domain::time::Ms;

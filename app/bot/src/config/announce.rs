@@ -150,14 +150,11 @@ fn events(named: Option<&[String]>, wrong: &mut Vec<String>) -> BTreeSet<Happeni
     let known = Happening::ALL.map(Happening::word);
     let mut found = BTreeSet::new();
     for name in named {
-        match Happening::ALL.into_iter().find(|event| event.word() == name) {
-            Some(event) => {
-                found.insert(event);
-            }
-            None => {
-                let near = nearest(name, &known).map_or(String::new(), |near| format!("; nearest: {near}"));
-                wrong.push(format!("announce.events: of {}{near}", known.join(", ")));
-            }
+        if let Some(event) = Happening::ALL.into_iter().find(|event| event.word() == name) {
+            found.insert(event);
+        } else {
+            let near = nearest(name, &known).map_or(String::new(), |near| format!("; nearest: {near}"));
+            wrong.push(format!("announce.events: of {}{near}", known.join(", ")));
         }
     }
     found

@@ -195,12 +195,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let kept: Kept = serde_json::from_str(&want.wanted).map_err(|error| stored(&want.target, &error))?;
         let announcement = &kept.announcement;
         let body = serde_json::to_string(announcement).map_err(|error| stored(&want.target, &error))?;
-        let sent = match to {
-            Some(to) => to.send(&announcement.id, announcement.event, &body).await,
-            None => {
-                tracing::info!(about = want.target, "nobody is to be told any more");
-                Ok(())
-            }
+        let sent = if let Some(to) = to {
+            to.send(&announcement.id, announcement.event, &body).await
+        } else {
+            tracing::info!(about = want.target, "nobody is to be told any more");
+            Ok(())
         };
         let now = self.now();
         match sent {
