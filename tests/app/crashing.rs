@@ -193,6 +193,16 @@ impl Desk for Crashing {
         self.claimed("claim what to say", self.inner.claim_wants(owner, now, until, limit)).await
     }
 
+    async fn claim_announcements(
+        &self,
+        owner: &str,
+        now: Ms,
+        until: Ms,
+        limit: usize,
+    ) -> Result<Vec<ClaimedWant>, StoreError> {
+        self.claimed("claim announcements", self.inner.claim_announcements(owner, now, until, limit)).await
+    }
+
     async fn said(
         &self,
         target: &str,

@@ -9,7 +9,7 @@ use bot::service::planner::PullPlanner;
 use bot::service::{Shared, inbox};
 use bot::world::{Machine, Secrets, SystemClock};
 use domain::ports::desk::Delivery;
-use domain::ports::{Clock, Desk as _, Lab, Store as _};
+use domain::ports::{Announcer, Clock, Desk as _, Lab, Store as _};
 use domain::time::Ms;
 use engine::service::{PutOff, Service, ServiceSettings};
 use engine::{Engine, EngineError};
@@ -148,6 +148,17 @@ impl Place {
             Err(_) if desk.is_dead() => (Ended::Crashed, desk.writes()),
             Err(error) => panic!("{error}\n{:?}", desk.writes()),
         }
+    }
+
+    /// Sends what is to be announced by now. Returns how much was tried.
+    pub(crate) async fn announce<L: Lab, A: Announcer>(
+        &self,
+        lab: impl FnOnce(&Self, &Crashing) -> L,
+        to: Option<&A>,
+    ) -> usize {
+        let desk = Crashing::new(self.store().await, None);
+        let service = self.put_together(&desk, lab(self, &desk));
+        service.announce(to, self.clock.now()).await.expect("a store")
     }
 
     async fn go_on<L: Lab>(&self, service: &Inside<L>, delivery: Option<&Delivery>) -> Result<(), EngineError> {

@@ -1,5 +1,6 @@
 //! The service: the real program against the sandbox, whose requests and answers are held against GitHub's description.
 
+mod announced;
 mod buttons;
 mod commands;
 mod confirm;

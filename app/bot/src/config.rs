@@ -2,6 +2,7 @@
 //! is told ([`section`]), which comes to a [`ServiceConfig`]. Secrets stand in files or in the environment, never in it:
 //! [`secret`].
 
+mod announce;
 mod cluster;
 pub mod secret;
 pub mod section;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+pub use announce::{AnnounceConfig, AnnounceSecrets, AnnounceSection, HookPlace, HookUrl, LabelsSection};
 pub use cluster::{ClusterConfig, LoginConfig, TokenConfig};
 pub use secret::SecretSource;
 pub use section::{LogFormat, LogLevel, LogSection};
@@ -59,6 +61,12 @@ pub struct Config {
     /// How checks end.
     #[serde(default)]
     pub checks: ChecksSection,
+    /// Who else is told of what happens.
+    #[serde(default)]
+    pub announce: AnnounceSection,
+    /// What a pull request is labelled.
+    #[serde(default)]
+    pub labels: LabelsSection,
     /// What is written to standard error.
     #[serde(default)]
     pub log: LogSection,

@@ -55,6 +55,14 @@ pub fn utc(at: Ms) -> String {
     format!("{year}-{month}-{day} {hour}:{minute}:{second} UTC")
 }
 
+/// `2026-11-29T20:28:50Z`: RFC 3339.
+#[must_use]
+pub fn rfc3339(at: Ms) -> String {
+    // Later than the year 9999 there is no such form.
+    let last = Ms(253_402_300_799 * SECOND);
+    utc(at.min(last)).replacen(' ', "T", 1).replacen(" UTC", "Z", 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +71,8 @@ mod tests {
     fn points_in_time() {
         assert_eq!(utc(Ms(0)), "1970-01-01 00:00:00 UTC");
         assert_eq!(utc(Ms(1_795_984_130_999)), "2026-11-29 20:28:50 UTC");
+        assert_eq!(rfc3339(Ms(1_795_984_130_999)), "2026-11-29T20:28:50Z");
+        assert_eq!(rfc3339(Ms(u64::MAX)), "9999-12-31T23:59:59Z");
         assert_eq!(utc(Ms(u64::MAX)), "18446744073709551 s after 1970");
     }
 

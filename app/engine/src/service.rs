@@ -7,14 +7,18 @@
 //! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge,
 //! [`remarks`] what the comment says about newer commits and decisions, [`explain`] how the number of a row came to be,
 //! [`preview`] what a comparison would be, [`conclusions`] how its check ends, [`checks`] the checks that no run is about,
-//! [`pushes`] what has to be known of a push, `spent` what a run has used.
+//! [`pushes`] what has to be known of a push, `spent` what a run has used, `notify` how somebody is told of a verdict, [`labels`] what
+//! a pull request is labelled, [`announce`] what others are told.
 
+pub mod announce;
 pub mod answers;
 pub mod apply;
 pub mod checks;
 pub mod conclusions;
 pub mod explain;
 mod herald;
+pub mod labels;
+mod notify;
 mod outbox;
 pub mod preview;
 mod pulls;
@@ -27,7 +31,9 @@ pub mod status;
 mod told;
 pub mod views;
 
-use domain::ports::{Clock, Desk, Forge, Lab, Planner, Records};
+use std::collections::BTreeSet;
+
+use domain::ports::{Clock, Desk, Forge, Happening, Lab, Planner, Records};
 use domain::time::{MINUTE, Ms};
 use domain::view::{State, View};
 use evidence::Templates;
@@ -37,6 +43,7 @@ use crate::engine::Engine;
 
 pub use apply::Applied;
 pub use conclusions::Conclusions;
+pub use labels::Labels;
 pub use put_off::PutOff;
 pub use saying::Saying;
 
@@ -108,10 +115,14 @@ pub struct ServiceSettings {
     pub always: Vec<String>,
     /// How checks end.
     pub conclusions: Conclusions,
+    /// The labels of pull requests.
+    pub labels: Labels,
+    /// What others are told of.
+    pub announce: BTreeSet<Happening>,
 }
 
 impl Default for ServiceSettings {
-    /// 2 s, 15 min, github.com.
+    /// 2 s, 15 min, github.com; no labels, and nobody else is told.
     fn default() -> Self {
         Self {
             say_after_ms: 2000,
@@ -119,6 +130,8 @@ impl Default for ServiceSettings {
             web: "https://github.com".to_owned(),
             always: Vec::new(),
             conclusions: Conclusions::default(),
+            labels: Labels::default(),
+            announce: BTreeSet::new(),
         }
     }
 }

@@ -212,6 +212,16 @@ impl Hub {
         self.fold(repo, &found).await
     }
 
+    pub(crate) async fn delete(&self, repo: &Repo, comment: u64) -> Result<(), ForgeError> {
+        let Some(found) = self.comment_by_id(repo, comment).await? else { return Ok(()) };
+        if !self.is_ours(&found).await? {
+            return Err(ForgeError::Refused(format!("comment {comment} is somebody else's")));
+        }
+        let ask = Ask::write(repo, Method::DELETE, format!("/issues/comments/{comment}"), None);
+        // Whoever was faster did the same.
+        self.ask(&ask).await.map(|_| ())
+    }
+
     /// Folds a comment as outdated, where it is not folded yet.
     async fn fold(&self, repo: &Repo, comment: &Comment) -> Result<(), ForgeError> {
         let folded = comment.minimized.as_ref().is_some_and(|how| !matches!(how, Value::Null | Value::Bool(false)));

@@ -105,6 +105,10 @@ impl Forge for GitHub {
         self.0.minimise(repo, comment).await
     }
 
+    async fn delete(&self, repo: &Repo, comment: u64) -> Result<(), ForgeError> {
+        self.0.delete(repo, comment).await
+    }
+
     async fn labels(&self, pull: &PullId, add: &[String], remove: &[String]) -> Result<(), ForgeError> {
         self.0.labels(pull, add, remove).await
     }

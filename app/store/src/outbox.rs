@@ -19,13 +19,23 @@ const WANT: &str = "INSERT INTO outbox (target, hash, sent_hash, gone, due_ms, a
     SET hash = excluded.hash, wanted = excluded.wanted, due_ms = CASE WHEN outbox.sent_hash <> outbox.hash \
         AND outbox.due_ms < excluded.due_ms THEN outbox.due_ms ELSE excluded.due_ms END \
     WHERE outbox.hash <> excluded.hash";
-// As with subjects, the outer conditions are repeated. From now on nobody knows what stands there until it is said: an
-// answer may be lost, and what was said before may be wanted again meanwhile.
-const CLAIM: &str = "UPDATE outbox SET lease_owner = $1, lease_ms = $2, fence = fence + 1, sent_hash = '' \
-    WHERE target IN (SELECT target FROM outbox WHERE sent_hash <> hash AND due_ms <= $3 \
-        AND (lease_ms IS NULL OR lease_ms < $3) ORDER BY due_ms, target LIMIT $4) \
-    AND sent_hash <> hash AND due_ms <= $3 AND (lease_ms IS NULL OR lease_ms < $3) \
-    RETURNING target, wanted, hash, remote, gone, attempts, fence, due_ms";
+// As with subjects, the outer conditions are repeated. From now on nobody knows what stands there until it is said: an answer
+// may be lost, and what was said before may be wanted again meanwhile.
+macro_rules! claim {
+    ($of:literal) => {
+        concat!(
+            "UPDATE outbox SET lease_owner = $1, lease_ms = $2, fence = fence + 1, sent_hash = '' \
+             WHERE target IN (SELECT target FROM outbox WHERE sent_hash <> hash AND due_ms <= $3 AND ",
+            $of,
+            " AND (lease_ms IS NULL OR lease_ms < $3) ORDER BY due_ms, target LIMIT $4) \
+             AND sent_hash <> hash AND due_ms <= $3 AND (lease_ms IS NULL OR lease_ms < $3) \
+             RETURNING target, wanted, hash, remote, gone, attempts, fence, due_ms"
+        )
+    };
+}
+// `;` comes after `:`.
+const CLAIM: &str = claim!("(target < 'announce:' OR target >= 'announce;')");
+const CLAIM_ANNOUNCEMENTS: &str = claim!("target >= 'announce:' AND target < 'announce;'");
 const SAID: &str = "UPDATE outbox SET sent_hash = $3, remote = $4, gone = gone + $5, attempts = 0, trouble = NULL, \
     lease_owner = NULL, lease_ms = NULL WHERE target = $1 AND fence = $2";
 const UNSAID_YET: &str = "UPDATE outbox SET due_ms = $3, trouble = $4, attempts = attempts + 1, \
@@ -62,6 +72,8 @@ pub(crate) async fn wanted(pool: &AnyPool, target: &str) -> Result<Option<Claime
 }
 
 pub(crate) struct Claim {
+    /// Announcements, or everything else.
+    pub(crate) announcements: bool,
     pub(crate) owner: String,
     pub(crate) now: Ms,
     pub(crate) until: Ms,
@@ -73,7 +85,8 @@ impl Work for Claim {
     type Out = Vec<ClaimedWant>;
 
     async fn run(&self, conn: &mut AnyConnection) -> Result<Outcome<Vec<ClaimedWant>>, Fault> {
-        let query = sqlx::query_as(CLAIM).bind(&self.owner).bind(to_ms(self.until)).bind(to_ms(self.now));
+        let claim = if self.announcements { CLAIM_ANNOUNCEMENTS } else { CLAIM };
+        let query = sqlx::query_as(claim).bind(&self.owner).bind(to_ms(self.until)).bind(to_ms(self.now));
         let rows: Vec<Row> = query.bind(to_limit(self.limit)).fetch_all(conn).await?;
         let mut wants = rows.into_iter().map(claimed).collect::<Result<Vec<_>, _>>()?;
         wants.sort_by(|(a, one), (b, other)| (a, &one.target).cmp(&(b, &other.target)));

@@ -94,7 +94,17 @@ impl Desk for SqlStore {
     }
 
     async fn claim_wants(&self, owner: &str, now: Ms, until: Ms, limit: usize) -> Result<Vec<ClaimedWant>, StoreError> {
-        self.write(outbox::Claim { owner: owner.to_owned(), now, until, limit }).await
+        self.write(outbox::Claim { announcements: false, owner: owner.to_owned(), now, until, limit }).await
+    }
+
+    async fn claim_announcements(
+        &self,
+        owner: &str,
+        now: Ms,
+        until: Ms,
+        limit: usize,
+    ) -> Result<Vec<ClaimedWant>, StoreError> {
+        self.write(outbox::Claim { announcements: true, owner: owner.to_owned(), now, until, limit }).await
     }
 
     async fn said(

@@ -1,7 +1,7 @@
 //! What a service writes down.
 
 use domain::ids::Digest;
-use domain::ports::desk::{AuditLine, Desk, Settle, Settled};
+use domain::ports::desk::{AuditLine, ClaimedWant, Desk, Settle, Settled};
 use domain::ports::forge::Repo;
 use domain::ports::{Committed, Store};
 use domain::time::Ms;
@@ -249,6 +249,23 @@ async fn what_was_said_is_said_again_after_a_lost_answer() {
         store.settle(wants(vec![want("comment:1:1:a", "one", 21)])).await.unwrap();
         let again = store.claim_wants("me", Ms(30), Ms(35), 9).await.unwrap();
         assert_eq!(again.iter().map(|want| want.wanted.as_str()).collect::<Vec<_>>(), ["one"]);
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn announcements_are_claimed_by_themselves() {
+    for place in all().await {
+        let store = place.open().await;
+        let all = ["announce", "announce:2:queued", "announce:2:verdict", "announced:1", "check:2", "notify:2"];
+        store.settle(wants(all.iter().map(|target| want(target, "x", 5)).collect())).await.unwrap();
+        let targets = |claimed: Vec<ClaimedWant>| claimed.into_iter().map(|want| want.target).collect::<Vec<_>>();
+        assert!(store.claim_announcements("me", Ms(4), Ms(9), 9).await.unwrap().is_empty());
+        let others = targets(store.claim_wants("me", Ms(5), Ms(9), 9).await.unwrap());
+        assert_eq!(others, ["announce", "announced:1", "check:2", "notify:2"]);
+        let announcements = store.claim_announcements("me", Ms(5), Ms(9), 9).await.unwrap();
+        assert_eq!(store.claim_announcements("you", Ms(5), Ms(9), 9).await.unwrap(), [], "under a lease");
+        assert_eq!(targets(announcements), ["announce:2:queued", "announce:2:verdict"]);
         store.close().await;
     }
 }

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret as _;
 use suite::{Backend, Suite, SuiteRef};
 
 use crate::cli::World;
-use crate::config::{Config, ServiceConfig, ServiceSecrets, StoreConfig, file_of};
+use crate::config::{AnnounceConfig, Config, HookPlace, ServiceConfig, ServiceSecrets, StoreConfig, file_of};
 use crate::failure::{Exit, Failure};
 
 /// Looks at the configuration.
@@ -56,6 +56,10 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let warnings = secrets.as_ref().map(|secrets| secrets.warnings.clone()).unwrap_or_default();
     parts.push(("github", github(&service, secrets.as_ref())));
     parts.push(("store", store(&service, secrets.as_ref().ok())));
+    if let Some(told) = &service.announce {
+        let secrets = secrets.as_ref().map_err(ToString::to_string);
+        parts.push(("announce", secrets.map(|_| announce(told))));
+    }
     parts.push(("data", writable(&service.data_dir)));
     for name in &service.suites {
         parts.push(("suite", suite(name, &service, &config)));
@@ -94,6 +98,16 @@ fn github(service: &ServiceConfig, secrets: Result<&ServiceSecrets, &Failure>) -
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let (keys, webhook) = (count(keys, "private key"), count(webhook, "secret"));
     Ok(format!("app {}, {keys}, {webhook} of the webhook, {}", service.github.app_id, service.github.api_url))
+}
+
+fn announce(told: &AnnounceConfig) -> String {
+    let place = match &told.url {
+        HookPlace::Here(_) => "the address of the configuration".to_owned(),
+        HookPlace::Secret(source) => format!("the address in {source}"),
+    };
+    let events: Vec<&str> = told.events.iter().map(|event| event.word()).collect();
+    let signed = if told.secret.is_some() { "signed" } else { "not signed" };
+    format!("{} to {place}, {signed}, not called", events.join(", "))
 }
 
 fn store(service: &ServiceConfig, secrets: Option<&ServiceSecrets>) -> Result<String, String> {
@@ -257,6 +271,23 @@ mod tests {
         assert!(printed.contains("warn   DIR/secret: everybody on this machine may read it"), "{printed}");
         fs::remove_file(place.0.path().join("secret")).unwrap();
         assert_eq!(place.check("suites = [\"rig\"]").0.unwrap(), Exit::Usage);
+    }
+
+    #[test]
+    fn who_else_is_told_is_said_without_the_address() {
+        let place = Place::new();
+        place.write("url", "https://chat.example/hunter2hunter2hunter2");
+        let more = "suites = [\"rig\"]\n[announce]\nurl_file = \"url\"\nsecret_file = \"secret\"\nevents = [\"verdict\", \"ended\"]";
+        let (exit, printed) = place.check(more);
+        assert_eq!(exit.unwrap(), Exit::Done);
+        assert!(
+            printed.contains("announce   ok     verdict, ended to the address in DIR/url, signed, not called"),
+            "{printed}"
+        );
+        place.write("url", "http://chat.example/hunter2hunter2hunter2");
+        let (exit, printed) = place.check(more);
+        assert_eq!(exit.unwrap(), Exit::Usage);
+        assert!(printed.contains("announce   wrong  DIR/url: it must begin with https://"), "{printed}");
     }
 
     #[test]

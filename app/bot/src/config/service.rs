@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use engine::service::Conclusions;
+use engine::service::{Conclusions, Labels};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Config;
+use super::announce::{self, AnnounceConfig, AnnounceSecrets};
 use super::secret::{SecretSource, check_key, check_webhook};
 use super::section::{ChecksSection, GithubSection, LogSection, OneOrMore, StoreSection};
 use super::store;
@@ -55,6 +56,10 @@ pub struct ServiceConfig {
     pub repositories: Vec<String>,
     /// How checks end.
     pub checks: ChecksConfig,
+    /// Who else is told of what happens, if anybody.
+    pub announce: Option<AnnounceConfig>,
+    /// What a pull request is labelled.
+    pub labels: Labels,
     /// What is written to standard error.
     pub log: LogSection,
 }
@@ -105,6 +110,8 @@ pub struct ServiceSecrets {
     pub webhook: Vec<SecretString>,
     /// The address of the store.
     pub store_url: SecretString,
+    /// The address of whoever else is told of what happens, and the secret.
+    pub announce: Option<AnnounceSecrets>,
     /// What a person should know of where they are.
     pub warnings: Vec<String>,
 }
@@ -157,6 +164,8 @@ impl Config {
             wrong.push(format!("service.notify_after_s: from 0 to {LONGEST_NOTIFY}"));
         }
         let checks = checks(&self.checks, wrong);
+        let announce = announce::announce(&self.announce, folder, wrong);
+        let labels = announce::labels(&self.labels, wrong);
         for name in section.repositories.iter().filter(|name| !is_repository(name)) {
             wrong.push(format!("service.repositories: {name:?} is not owner/name"));
         }
@@ -176,6 +185,8 @@ impl Config {
             calibrations: section.calibrations.iter().map(|(name, path)| (name.clone(), at(path))).collect(),
             repositories: section.repositories.clone(),
             checks: checks?,
+            announce,
+            labels,
             log: self.log,
         })
     }
@@ -210,7 +221,8 @@ impl ServiceConfig {
         })?;
         let webhook = read(&self.github.webhook_secrets, environment, &mut warnings, check_webhook)?;
         let store_url = self.store_url(environment, &mut warnings)?;
-        Ok(ServiceSecrets { private_keys, webhook, store_url, warnings })
+        let announce = self.announce.as_ref().map(|told| told.secrets(environment, &mut warnings)).transpose()?;
+        Ok(ServiceSecrets { private_keys, webhook, store_url, announce, warnings })
     }
 
     /// Reads the secrets of the webhook only.

@@ -102,6 +102,7 @@ fn the_least_is_enough_and_the_rest_has_defaults() {
     assert_eq!(least.github.webhook_secrets, [SecretSource::Env("A_SECRET".to_owned())]);
     assert_eq!(least.store, StoreConfig::Url("sqlite:/var/lib/zephyr-ab/zephyr-ab.db".to_owned()));
     assert_eq!(least.checks, ChecksConfig::default());
+    assert_eq!((&least.announce, &least.labels), (&None, &engine::service::Labels::default()));
     assert_eq!((least.suites.len(), least.runs_at_once, least.local_backend), (2, 1, false));
     let more = format!(
         "{LEAST}api_url = \"http://127.0.0.1:1/\"\n[store]\nurl = \"sqlite:a.db\"\n[service]\ndata_dir = \"data\"\n\
@@ -113,6 +114,14 @@ fn the_least_is_enough_and_the_rest_has_defaults() {
         .checks;
     assert_eq!(checks.conclusions.inconclusive.word(), "action_required");
     assert_eq!((checks.conclusions.regression.word(), checks.always_report), ("failure", true));
+    let told = format!(
+        "{LEAST}[announce]\nurl_file = \"u\"\nevents = [\"verdict\"]\n[labels]\npass = \"ok\"\ntradeoff = \"\"\n"
+    );
+    let told = service(&told).unwrap();
+    assert_eq!((told.labels.pass.as_deref(), &told.labels.tradeoff), (Some("ok"), &None));
+    let told = told.announce.unwrap();
+    assert_eq!(told.url, HookPlace::Secret(SecretSource::File(PathBuf::from("/etc/zephyr-ab/u"))));
+    assert_eq!((told.secret, told.events), (None, [domain::ports::Happening::Verdict].into()));
     assert_eq!(more.github.api_url, "http://127.0.0.1:1");
     assert_eq!(more.store, StoreConfig::Url("sqlite:/etc/zephyr-ab/a.db".to_owned()));
     assert_eq!(more.data_dir, Path::new("/etc/zephyr-ab/data"));
@@ -149,6 +158,23 @@ fn what_a_service_lacks_is_named_at_once() {
         ),
         ("[checks]\ntradeoff = \"success\"", "checks.tradeoff: one of failure, neutral, action_required"),
         ("[checks]\nalways = true", "nearest: always_report"),
+        ("[announce]\nevents = [\"verdict\"]", "announce: missing: url_file, url_env or url"),
+        ("[announce]\nurl = \"http://hunter2.example/\"", "announce.url: it must begin with https://"),
+        ("[announce]\nurl = \"https://h/hunter2#x\"", "announce.url: no # may stand in it"),
+        ("[announce]\nurl = \"https://h/hunter2\"\nurl_file = \"a\"", "announce: one of url_file, url_env and url"),
+        (
+            "[announce]\nurl_file = \"a\"\nsecret_file = \"a\"\nsecret_env = \"A_SECRET\"",
+            "announce: one of secret_file",
+        ),
+        ("[announce]\nurl_file = \"a\"\nevents = []", "announce.events: at least one"),
+        (
+            "[announce]\nurl_file = \"a\"\nevents = [\"queud\"]",
+            "announce.events: of queued, started, verdict, ended, superseded, waiting; nearest: queued",
+        ),
+        ("[announce]\nurls = \"https://h/hunter2\"", "nearest: url"),
+        ("[labels]\npas = \"ab\"", "nearest: pass"),
+        ("[labels]\npass = \" ab\"", "labels.pass: up to 50 characters on one line"),
+        ("[labels]\ntradeoff = \"a\\nb\"", "labels.tradeoff: up to 50 characters"),
         ("[log]\nformat = \"xml\"", "expected `text` or `json`"),
         ("[sevrer]\n", "nearest: server"),
     ];
@@ -253,6 +279,10 @@ mod secrets {
                 format!("[store]\nurl = \"{secret}\"\n"),
                 format!("[store]\nurl = \"postgres://h/d?password={secret}\"\n"),
                 format!("[log]\nlevel = \"{secret}\"\n"),
+                format!("[announce]\nurl = \"{secret}\"\n"),
+                format!("[announce]\nurl = \"https://h/{secret}#x\"\n"),
+                format!("[announce]\nurl_file = \"u\"\nevents = [\"{secret}\"]\n"),
+                format!("[announce]\nsecret = \"{secret}\"\n"),
                 format!("[checks]\nregression = \"{secret}\"\n"),
                 format!("[github]\nwebhook_secret_file = \"{secret}\n"),
                 format!("[service]\nlocal_backend = \"{secret}\"\n"),

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::blocking::Blocking;
+use super::hook::Hook;
 use super::labs::Labs;
 use super::part::Part;
 use super::planner::PullPlanner;
@@ -144,6 +145,10 @@ fn put_together(parts: &Parts, store: &SqlStore, owner: String) -> Result<Here, 
     let keys = parts.secrets.private_keys.iter().chain(&parts.secrets.webhook);
     let mut secrets: Vec<&str> = shared.machine.secrets.values();
     secrets.extend(keys.map(secrecy::ExposeSecret::expose_secret));
+    if let Some(told) = &parts.secrets.announce {
+        secrets.push(told.url.expose_secret());
+        secrets.extend(told.secret.as_ref().map(secrecy::ExposeSecret::expose_secret));
+    }
     let storage = DiskStorage::new(shared.evidence());
     // Where it is no secret it stands in the configuration, and may stand in what a benchmark prints.
     if matches!(config.store, StoreConfig::Secret(_)) {
@@ -165,6 +170,8 @@ fn put_together(parts: &Parts, store: &SqlStore, owner: String) -> Result<Here, 
             notify_after_ms: config.notify_after_s.saturating_mul(SECOND),
             always: if config.checks.always_report { config.suites.clone() } else { Vec::new() },
             conclusions: config.checks.conclusions,
+            labels: config.labels.clone(),
+            announce: config.announce.as_ref().map(|told| told.events.clone()).unwrap_or_default(),
         },
         put_off: PutOff::default(),
     })
@@ -185,6 +192,7 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
     // Nobody else works in the folder: what was claimed was claimed by a process that is gone.
     store.free_leases(service.engine.owner()).await.map_err(anyhow::Error::from)?;
     unlock(&config.data_dir.join("mirrors"));
+    let hook = parts.secrets.announce.as_ref().map(Hook::new).transpose()?.map(Arc::new);
     let found = service.reconcile().await.map_err(anyhow::Error::from)?;
     tracing::info!(runs = found, "runs that go on");
 
@@ -218,6 +226,11 @@ pub async fn serve(parts: Parts, shutdown: CancellationToken) -> Result<(), Fail
     tasks.spawn(part.clone().repeat("outbox", IDLE, None, move || {
         let s = Arc::clone(&s);
         async move { s.flush(SystemClock.now()).await }
+    }));
+    let s = of();
+    tasks.spawn(part.clone().repeat("announcements", IDLE, None, move || {
+        let (s, hook) = (Arc::clone(&s), hook.clone());
+        async move { s.announce(hook.as_deref(), SystemClock.now()).await }
     }));
     let (s, every) = (of(), Duration::from_secs(config.sweep_every_s));
     tasks.spawn(part.clone().repeat("delivery log", every, None, move || {

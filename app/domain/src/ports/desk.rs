@@ -33,7 +33,8 @@ pub struct OpenDelivery {
 /// Something that is to be said, as a wanted state: the newest replaces what was not said yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
-    /// `comment:<repository>:<number>:<suite>`, `reply:<repository>:<number>` or `check:<run>`.
+    /// `comment:<repository>:<number>:<suite>`, `reply:<repository>:<number>`, `check:<run>`, `notify:<run>`,
+    /// `labels:<repository>:<number>` or `announce:<run>:<event>`.
     pub target: String,
     /// What is wanted, as JSON.
     pub wanted: String,
@@ -234,12 +235,25 @@ pub trait Desk: Store {
     /// See [`StoreError`].
     fn unsaid(&self, limit: usize) -> impl Future<Output = Result<Vec<Subject>, StoreError>> + Send;
 
-    /// Claims things to be said that are due, differ from what was said, and are under no lease. Until one is said, what was
-    /// said before counts as unknown: an answer may be lost.
+    /// Claims things to be said on the forge that are due, differ from what was said, and are under no lease: everything but
+    /// announcements. Until one is said, what was said before counts as unknown: an answer may be lost.
     ///
     /// # Errors
     /// See [`StoreError`].
     fn claim_wants(
+        &self,
+        owner: &str,
+        now: Ms,
+        until: Ms,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<ClaimedWant>, StoreError>> + Send;
+
+    /// As [`Desk::claim_wants`], for announcements only, whose target begins with `announce:`: whoever is slow to take them
+    /// keeps nothing else waiting.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn claim_announcements(
         &self,
         owner: &str,
         now: Ms,

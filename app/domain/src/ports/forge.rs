@@ -359,6 +359,12 @@ pub trait Forge: Send + Sync {
     /// See [`ForgeError`]; [`ForgeError::Refused`] for somebody else's comment.
     fn minimise(&self, repo: &Repo, comment: u64) -> impl Future<Output = Result<(), ForgeError>> + Send;
 
+    /// Deletes a comment of ours. One that is gone is left so.
+    ///
+    /// # Errors
+    /// See [`ForgeError`]; [`ForgeError::Refused`] for somebody else's comment.
+    fn delete(&self, repo: &Repo, comment: u64) -> impl Future<Output = Result<(), ForgeError>> + Send;
+
     /// Puts labels on a pull request and takes others off; a label that is in both lists is put on. Labels that nobody has made
     /// yet are made. Small and capital letters are the same.
     ///

@@ -100,15 +100,19 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             if with.planned.iter().any(|(run, _)| !runs(run)) {
                 (settle.create, settle.planned) = (Vec::new(), Vec::new());
             }
+            let (mut queued, mut over) = (Vec::new(), Vec::new());
             for what in &effects {
                 if let What::Plan { run } = what {
-                    settle.begin.extend(applied.state.of_run(run).map(|shown| row(&shown.asked)));
+                    queued.extend(applied.state.of_run(run).map(|shown| shown.asked.clone()));
                 }
             }
-            for (run, over) in &applied.ended {
-                settle.over.push((run.clone(), outcome(over), over.evidence.clone()));
+            for (run, how) in &applied.ended {
+                settle.over.push((run.clone(), outcome(how), how.evidence.clone()));
+                over.extend(before.of_run(run).map(|shown| (shown.asked.clone(), how.clone())));
             }
+            settle.begin.extend(queued.iter().map(row));
             settle.wants.extend(self.left(&before, &applied, now).await?);
+            settle.wants.extend(self.announced((&before, &applied.state), &queued, &over, now).await?);
             for said in &applied.said {
                 let link = match said {
                     // Until the comment of the run is there, the one that asked for it is.

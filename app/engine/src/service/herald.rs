@@ -10,7 +10,7 @@ use domain::time::{MINUTE, Ms, utc};
 use domain::view::{State, View};
 
 use super::checks::{self, check_name};
-use super::saying::{Saying, carried_target, check_target, notify_target, verdict_target};
+use super::saying::{Saying, carried_target, check_target, verdict_target};
 use super::{Archive, Service, told, views};
 use crate::drive::is_finished;
 use crate::engine::{EngineError, key_of, plan_of};
@@ -64,6 +64,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             let state = PullState::from_json(&subject.state)?;
             let mut settle = Settle { said: vec![(key.to_owned(), subject.version)], at: now, ..Settle::default() };
             settle.wants.extend(self.standing_checks(&state, now)?);
+            settle.wants.extend(self.labels(&state, now).await?);
             settle.wants.extend(self.left_checks(&state, now).await?);
             for shown in earlier.iter().flat_map(|earlier| earlier.shown.values()) {
                 if shown.stage == Stage::Running && state.of_run(&shown.asked.run).is_none() {
@@ -114,15 +115,17 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             self.desk().settle(said).await?;
             return Ok(());
         };
+        said.wants = self.announced_of(&shown.asked, &run, subject, now).await?;
         if !is_finished(&run) {
-            said.wants = self.wants(state, shown, now).await?;
+            said.wants.extend(self.wants(state, shown, now).await?);
             self.desk().settle(said).await?;
             return Ok(());
         }
         let over = self.over(&run, now);
         said.wants.extend(self.last_checks(state, shown, over.clone(), now).await?);
-        if now.since(shown.asked.at) > self.settings.notify_after_ms && over.verdict.is_some() {
-            said.wants.push(self.notification(shown, &over, now).await?);
+        // It is over once; what happens to its jobs afterwards is nobody's news.
+        if shown.stage == Stage::Running {
+            said.wants.extend(self.told(shown, &over, now).await?);
         }
         said.used.push((run.id.clone(), self.used(&run, now)));
         self.apply(&state.id, &[Event::RunOver(run.id.clone(), over)], &said).await?;
@@ -201,7 +204,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             (Stage::Running, State::Stopping { .. }) | (Stage::Planning | Stage::Over(_), _) => now,
             (Stage::Running, _) => now.plus(self.settings.say_after_ms),
         };
-        let verdict = Saying::Verdict { comment, run: asked.run.clone() };
+        let verdict = Saying::Verdict { comment, run: asked.run.clone(), over: over.is_some() };
         let mut wants = vec![verdict.want(verdict_target(&state.id, &asked.suite), due)?];
         // Before there is a plan nothing is measured, and a check of the same name takes the place of an earlier one.
         if shown.stage != Stage::Planning {
@@ -264,17 +267,6 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 early(State::Ended { how, why, alive })
             }
         })
-    }
-
-    /// The short comment that tells who asked: an edit tells nobody.
-    async fn notification(&self, shown: &Shown, over: &Over, now: Ms) -> Result<Want, EngineError> {
-        let asked = &shown.asked;
-        let marker = format!("<!-- zephyr-ab-notify:{} -->", asked.run);
-        let link = self.link(&asked.pull, &asked.suite).await?;
-        let text = self.templates.renderer().notification(&asked.by.login, &over.said, link.as_deref());
-        let comment =
-            CommentWanted { pull: asked.pull.clone(), marker: marker.clone(), body: format!("{marker}\n{text}") };
-        Saying::Reply { comment }.want(notify_target(&asked.run), now)
     }
 
     /// The address of the verdict comment of a suite, where it is known.

@@ -45,17 +45,32 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             why: error.to_string(),
         })?;
         let said = match &saying {
-            Saying::Verdict { comment, .. } => {
+            Saying::Verdict { comment, run, over } => {
                 // A person who deletes the comment of a run sees it once more, and not again.
                 let runs = self.desk().runs(comment.pull.repo.id, comment.pull.number).await?;
                 let recreate = (want.gone as usize) < runs.len().max(1);
                 if want.gone > 0 && want.remote.is_none() && !recreate {
                     Ok((None, CommentFound::default()))
                 } else {
-                    self.comment(comment, want, recreate).await
+                    let known = if *over { self.standing(&comment.pull, run, want).await? } else { Ok(want.remote) };
+                    match known {
+                        Ok(known) => self.comment(comment, known, recreate).await,
+                        Err(error) => Err(error),
+                    }
                 }
             }
-            Saying::Reply { comment } => self.comment(comment, want, true).await,
+            Saying::Reply { comment } => self.comment(comment, want.remote, true).await,
+            Saying::Notification { comment, suite, run } => match self.comment(comment, want.remote, true).await {
+                Ok(said) => self.fold_earlier(&comment.pull, suite, run, want.attempts).await?.map(|()| said),
+                Err(error) => Err(error),
+            },
+            Saying::Repost { pull, suite, run, .. } => {
+                let folded = self.fold_earlier(pull, suite, run, want.attempts).await?;
+                folded.map(|()| (None, CommentFound::default()))
+            }
+            Saying::Labels { pull, add, remove } => {
+                self.forge.labels(pull, add, remove).await.map(|()| (None, CommentFound::default()))
+            }
             Saying::Check { check } => {
                 self.forge.check(check, want.remote).await.map(|id| (Some(id), CommentFound::default()))
             }
@@ -89,10 +104,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     async fn comment(
         &self,
         comment: &CommentWanted,
-        want: &ClaimedWant,
+        known: Option<u64>,
         recreate: bool,
     ) -> Result<(Option<u64>, CommentFound), ForgeError> {
-        let found = self.forge.comment(comment, want.remote, recreate).await?;
+        let found = self.forge.comment(comment, known, recreate).await?;
         Ok((found.id, found))
     }
 }

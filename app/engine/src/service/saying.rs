@@ -21,11 +21,43 @@ pub enum Saying {
         comment: CommentWanted,
         /// Whose it is.
         run: RunId,
+        /// Whether that is over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        over: bool,
     },
-    /// The one further comment, or a notification.
+    /// The one further comment.
     Reply {
         /// The comment.
         comment: CommentWanted,
+    },
+    /// A short comment that tells of a verdict.
+    Notification {
+        /// The comment.
+        comment: CommentWanted,
+        /// The suite.
+        suite: String,
+        /// The run.
+        run: RunId,
+    },
+    /// The verdict comment is posted anew once the run is over.
+    Repost {
+        /// The pull request.
+        pull: PullId,
+        /// The suite.
+        suite: String,
+        /// The run.
+        run: RunId,
+        /// The comment that makes way.
+        old: Option<u64>,
+    },
+    /// Labels.
+    Labels {
+        /// The pull request.
+        pull: PullId,
+        /// Those that it should have.
+        add: Vec<String>,
+        /// Those that it should not have.
+        remove: Vec<String>,
     },
     /// A check.
     Check {
@@ -77,6 +109,12 @@ pub fn carried_target(run: &RunId, head: &CommitSha) -> String {
 #[must_use]
 pub fn standing_target(pull: &PullId, suite: &str, head: &CommitSha) -> String {
     format!("check:{}:{}:{suite}:{}", pull.repo.id, pull.number, head.short())
+}
+
+/// The target of the labels of a pull request.
+#[must_use]
+pub fn labels_target(pull: &PullId) -> String {
+    format!("labels:{}:{}", pull.repo.id, pull.number)
 }
 
 /// The target of the notification of a run.

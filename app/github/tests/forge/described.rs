@@ -76,6 +76,11 @@ async fn everything_that_is_asked_is_described() {
     assert_eq!(sandbox.comments(REPO, pull.number)[0].minimized.as_deref(), Some("outdated"));
     let hers = sandbox.comment(REPO, pull.number, "ann", "hers").unwrap();
     assert!(github.minimise(repo, hers).await.is_err());
+    for _ in 0..2 {
+        github.delete(repo, comment).await.unwrap();
+    }
+    assert!(github.delete(repo, hers).await.is_err());
+    assert_eq!(sandbox.comments(REPO, pull.number).iter().map(|left| left.id).collect::<Vec<_>>(), [hers]);
 
     let names = list(&["build", "ci", "ours", "nobody"]);
     let states = async || -> Vec<CheckState> {

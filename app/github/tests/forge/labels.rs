@@ -45,6 +45,25 @@ async fn somebody_else_took_it_off_meanwhile() {
 }
 
 #[tokio::test]
+async fn our_comments_are_deleted_and_no_others() {
+    let stage = Stage::new().await;
+    stage.fake().comment(1, "zab[bot]", "Bot", "ours");
+    stage.fake().comment(2, "ann", "User", "hers");
+    // Somebody was faster; and one that is gone is gone.
+    stage.fault(Fault::new("DELETE", "/comments/1", 404).done());
+    for _ in 0..2 {
+        stage.github.delete(&repo(), 1).await.unwrap();
+    }
+    assert_eq!(stage.seen("DELETE", "/comments/1").len(), 1);
+    let error = stage.github.delete(&repo(), 2).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Refused(_)), "{error:?}");
+    assert!(stage.fake().comments.contains_key(&2) && !stage.fake().comments.contains_key(&1));
+    stage.fake().comment(3, "zab[bot]", "Bot", "ours");
+    stage.fault(Fault::new("DELETE", "/comments/3", 403));
+    assert!(stage.github.delete(&repo(), 3).await.is_err());
+}
+
+#[tokio::test]
 async fn our_comments_are_folded_once() {
     let stage = Stage::new().await;
     stage.fake().comment(1, "zab[bot]", "Bot", "ours");

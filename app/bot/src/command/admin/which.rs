@@ -66,10 +66,12 @@ impl What {
 
     /// What may be said of them.
     pub(super) fn targets(&self) -> Vec<String> {
-        let mut targets = vec![format!("reply:{}:{}", self.repo, self.number)];
+        let mut targets =
+            vec![format!("reply:{}:{}", self.repo, self.number), format!("labels:{}:{}", self.repo, self.number)];
         if let Some(run) = &self.run {
             targets.push(format!("comment:{}:{}:{}", self.repo, self.number, run.suite));
             targets.push(format!("check:{}", run.id));
+            targets.push(format!("notify:{}", run.id));
         }
         targets
     }

@@ -117,6 +117,7 @@ async fn ask(service: &ServiceConfig, key: &SecretString) -> Result<(GitHub, App
         private_keys: vec![key.clone()],
         webhook: Vec::new(),
         store_url: SecretString::from(""),
+        announce: None,
         warnings: Vec::new(),
     };
     let forge = forge(service, &secrets).map_err(|why| Asked::Setup(why.to_string()))?;

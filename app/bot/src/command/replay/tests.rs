@@ -100,6 +100,9 @@ impl Forge for Log {
     async fn minimise(&self, _: &Repo, _: u64) -> Result<(), ForgeError> {
         nothing()
     }
+    async fn delete(&self, _: &Repo, _: u64) -> Result<(), ForgeError> {
+        nothing()
+    }
     async fn labels(&self, _: &PullId, _: &[String], _: &[String]) -> Result<(), ForgeError> {
         nothing()
     }

@@ -234,6 +234,11 @@ impl Desk for SimDesk {
         Ok(())
     }
 
+    /// Nothing is announced here.
+    async fn claim_announcements(&self, _: &str, _: Ms, _: Ms, _: usize) -> Result<Vec<ClaimedWant>, StoreError> {
+        Ok(Vec::new())
+    }
+
     async fn say_refused(&self, due: Ms) -> Result<(), StoreError> {
         for saying in self.tables().outbox.values_mut() {
             saying.due = saying.due.min(due);

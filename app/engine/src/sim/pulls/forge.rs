@@ -140,7 +140,15 @@ impl Forge for SimForge {
     }
 
     async fn minimise(&self, _: &Repo, _: u64) -> Result<(), ForgeError> {
-        not_here()
+        self.call("a folding", |_| Ok(())).await
+    }
+
+    async fn delete(&self, _: &Repo, comment: u64) -> Result<(), ForgeError> {
+        self.call("a removal", move |hub| {
+            hub.comments.retain(|known| known.id != comment || !known.ours);
+            Ok(())
+        })
+        .await
     }
 
     async fn labels(&self, _: &PullId, _: &[String], _: &[String]) -> Result<(), ForgeError> {

@@ -283,9 +283,11 @@ impl Stage {
 fn marker(tables: &Tables, target: &str) -> Option<String> {
     let saying = serde_json::from_str::<crate::service::Saying>(&tables.outbox.get(target)?.want.wanted).ok()?;
     match saying {
-        crate::service::Saying::Verdict { comment, .. } | crate::service::Saying::Reply { comment } => {
-            Some(comment.marker)
-        }
-        crate::service::Saying::Check { .. } => None,
+        crate::service::Saying::Verdict { comment, .. }
+        | crate::service::Saying::Reply { comment }
+        | crate::service::Saying::Notification { comment, .. } => Some(comment.marker),
+        crate::service::Saying::Check { .. }
+        | crate::service::Saying::Repost { .. }
+        | crate::service::Saying::Labels { .. } => None,
     }
 }
