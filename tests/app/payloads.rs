@@ -47,7 +47,7 @@ fn line(told: &Told) -> String {
             comment.written.unwrap_or_default().0,
             comment.body.chars().take(40).collect::<String>(),
         ),
-        Told::Pull { id, push } => {
+        Told::Pull { id, push, .. } => {
             let push = push.as_ref().map(|push| format!(", pushed {}..{}", push.before.short(), push.after.short()));
             format!("{} of {}@{}{}", id.key(), id.repo.name, id.repo.installation, push.unwrap_or_default())
         }

@@ -79,6 +79,12 @@ pub fn standing_target(pull: &PullId, suite: &str, head: &CommitSha) -> String {
     format!("check:{}:{}:{suite}:{}", pull.repo.id, pull.number, head.short())
 }
 
+/// The target of the check of a head that changes what the repository says of itself.
+#[must_use]
+pub fn configuration_target(pull: &PullId, head: &CommitSha) -> String {
+    format!("check:config:{}:{}:{}", pull.repo.id, pull.number, head.short())
+}
+
 /// The target of the notification of a run.
 #[must_use]
 pub fn notify_target(run: &RunId) -> String {
