@@ -15,6 +15,7 @@ mod path;
 mod payloads;
 mod pushes;
 mod replaying;
+mod repository;
 mod runs;
 mod setup;
 mod unreadable;

@@ -189,9 +189,7 @@ fn set(values: &mut Values, node: &Node<'_>, parameters: &[Parameter]) -> Result
             level.push((name.clone(), parameter.of_node(node)?));
         }
     }
-    values
-        .set(parameters, &level)
-        .map_err(|(one, other)| node.unfit(format!("{one} and {other} exclude each other")))
+    values.set(parameters, &level).map_err(|(one, other)| node.unfit(format!("{one} and {other} exclude each other")))
 }
 
 /// Whether a list says that everything is meant.

@@ -11,6 +11,7 @@ mod section;
 use std::collections::BTreeMap;
 
 use domain::command::VerbKind;
+use domain::ids::SuiteName;
 use domain::ports::forge::Permission;
 use toml::de::DeTable;
 
@@ -46,7 +47,7 @@ pub struct Said {
 }
 
 /// Keys of a suite file below its first level, and of the configuration of a service: nothing of them is the repository's.
-const OPERATORS: [&str; 41] = [
+const OPERATORS: [&str; 42] = [
     "allow_env",
     "argv",
     "budget",
@@ -84,6 +85,7 @@ const OPERATORS: [&str; 41] = [
     "service",
     "setup",
     "shards_per_worker",
+    "sources",
     "store",
     "user",
     "wall",
@@ -124,7 +126,11 @@ impl RepositoryFile {
             return Err(Source { file, text }.error(0, "", problem));
         }
         read.sections = read.open(|suites| {
-            suites.iter().map(|(name, node)| Ok((name.clone(), Section::read(node)?))).collect()
+            let read = |(name, node): &(String, Node<'_>)| match name.parse::<SuiteName>() {
+                Ok(_) => Ok((name.clone(), Section::read(node)?)),
+                Err(error) => Err(node.unfit(error.to_string())),
+            };
+            suites.iter().map(read).collect()
         })?;
         Ok(read)
     }

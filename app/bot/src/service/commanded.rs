@@ -70,8 +70,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
                 Err(why) => return Ok(Err(why)),
             },
         };
-        let may = may(needed, permission, requester, &author.login)
-            .and_then(|()| at_least(least, permission, &author.login));
+        let may =
+            may(needed, permission, requester, &author.login).and_then(|()| at_least(least, permission, &author.login));
         if let Err(denied) = may {
             let why = denied.to_string();
             return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
@@ -244,7 +244,9 @@ fn is_planned(verb: VerbKind) -> bool {
 
 /// Whether the pull request is looked at first: what is done depends on its head.
 fn needs_look(verb: VerbKind) -> bool {
-    use VerbKind::{Aa, Accept, Auto, Calibrate, Cancel, Compare, Confirm, Explain, Help, Plan, Retry, Run, Skip, Status};
+    use VerbKind::{
+        Aa, Accept, Auto, Calibrate, Cancel, Compare, Confirm, Explain, Help, Plan, Retry, Run, Skip, Status,
+    };
     match verb {
         Run | Plan | Skip | Compare | Confirm | Retry | Accept | Auto => true,
         Status | Cancel | Explain | Help | Calibrate | Aa => false,

@@ -16,8 +16,8 @@ use engine::service::{Archive, Service};
 use suite::Suite;
 
 use super::commanded::not_understood;
-use super::repository::Configuration;
 use super::payload::{Button, Comment, Happened, Reach, Told, read};
+use super::repository::Configuration;
 use super::shared::Shared;
 use crate::command::parse;
 

@@ -157,7 +157,13 @@ fn approved(
     Ok(Event::Ask(Box::new(of_head(pull, suite, pairs, waits.comment, new))))
 }
 
-fn of_head(pull: &domain::ports::forge::Pull, suite: &str, pairs: Vec<(String, String)>, comment: u64, new: New) -> Asked {
+fn of_head(
+    pull: &domain::ports::forge::Pull,
+    suite: &str,
+    pairs: Vec<(String, String)>,
+    comment: u64,
+    new: New,
+) -> Asked {
     Asked {
         run: new.run,
         pull: pull.id.clone(),

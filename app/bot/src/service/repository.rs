@@ -14,8 +14,8 @@ use domain::time::{MINUTE, Ms};
 use domain::view::Ending;
 use engine::service::Archive;
 use engine::service::checks::Configured;
-use suite::repository::{PLACE, RepositoryFile};
 use suite::Suite;
+use suite::repository::{PLACE, RepositoryFile};
 
 use super::inbox::{Inbox, Stopped, Wait};
 use super::shared::Shared;
@@ -148,12 +148,7 @@ impl Shared {
 
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F, P, L, R, C> {
     /// What the check of a head says whose file is another than that of the default branch; `None` where it is the same.
-    pub(super) async fn configured(
-        &self,
-        id: &PullId,
-        head: &CommitSha,
-        now: Ms,
-    ) -> Result<Option<Want>, Stopped> {
+    pub(super) async fn configured(&self, id: &PullId, head: &CommitSha, now: Ms) -> Result<Option<Want>, Stopped> {
         if !self.shared.config.repository_file || !self.shared.serves(&id.repo.name) {
             return Ok(None);
         }

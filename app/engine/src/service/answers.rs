@@ -70,7 +70,9 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
             vec![words("there is no run here whose measurements could be completed")],
             vec![vec![
                 code("retry"),
-                words(" goes on with a run that was cancelled or failed, or that decided nothing because of the machines."),
+                words(
+                    " goes on with a run that was cancelled or failed, or that decided nothing because of the machines.",
+                ),
             ]],
         ),
         Said::NothingToAccept(suite) => refusal(

@@ -147,13 +147,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         Ok(wants)
     }
 
-    fn approval(
-        &self,
-        state: &PullState,
-        suite: &str,
-        approval: &Approval,
-        now: Ms,
-    ) -> Result<Want, EngineError> {
+    fn approval(&self, state: &PullState, suite: &str, approval: &Approval, now: Ms) -> Result<Want, EngineError> {
         let head = &approval.head;
         let (conclusion, title, summary, buttons) = match &approval.over {
             Some(over) => (Conclusion::Neutral, over.as_str(), "It waits for nobody any more.".to_owned(), Vec::new()),
@@ -243,7 +237,9 @@ mod tests {
         assert_eq!(About::read(&About::external(42, "zephyr", &head)), Some(about));
         let run = RunId::new(1_795_984_130, 7).unwrap();
         assert_eq!(About::read(run.as_str()), Some(About::Run(run)));
-        for foreign in ["", "head", "head:42", "head:42:zephyr:8ae7a94", "head:x:zephyr:8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99"] {
+        for foreign in
+            ["", "head", "head:42", "head:42:zephyr:8ae7a94", "head:x:zephyr:8ae7a94f0c21d3b4a5968778695a4b3c2d1e0f99"]
+        {
             assert_eq!(About::read(foreign), None, "{foreign}");
         }
         let more = format!("{}:more", About::external(42, "zephyr", &head));

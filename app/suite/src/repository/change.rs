@@ -1,7 +1,7 @@
 //! A suite with what a repository says of it.
 
-use domain::plan::suite_digest;
 use domain::ids::Digest;
+use domain::plan::suite_digest;
 
 use super::{PLACE, RepositoryFile, Said, listed};
 use crate::error::{Problem, SuiteError};
@@ -30,7 +30,8 @@ pub fn apply(suite: &Suite, file: &RepositoryFile) -> Result<Suite, SuiteError> 
             rerun.require_checks.push(check.clone());
         }
     }
-    let notes = file.open_suite(name, |table| workload(&mut changed, suite, section.margin, table))?.unwrap_or_default();
+    let notes =
+        file.open_suite(name, |table| workload(&mut changed, suite, section.margin, table))?.unwrap_or_default();
     if !notes.is_empty() {
         let text = file.text.clone();
         changed.digest = suite_digest(&suite.digest, Some(&Digest::of(text.as_bytes())));
@@ -103,7 +104,8 @@ fn presets(node: &Node<'_>, suite: &Suite) -> Result<Vec<Preset>, SuiteError> {
                 None => suite.presets.iter().find(|preset| preset.default).map(|preset| preset.name.clone()),
             };
             let Some(base) = like.and_then(|like| suite.preset(&like)) else {
-                table.need("like", "the preset of the suite whose limits and looks it has; the suite has no default")?;
+                table
+                    .need("like", "the preset of the suite whose limits and looks it has; the suite has no default")?;
                 continue;
             };
             let point = base.point(name, &table, &suite.parameters)?;

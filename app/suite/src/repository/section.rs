@@ -9,6 +9,7 @@ use super::listed;
 use crate::error::SuiteError;
 use crate::node::{Node, Table};
 use crate::policy::{NOTIFY, ON_PUSH};
+use crate::preset::named;
 use crate::unit::Duration;
 
 /// Most checks that a repository may require, beside the suite's.
@@ -97,7 +98,9 @@ impl Section {
             section.notify = rerun.read("notify", |n| n.choice(&NOTIFY))?;
             section.forks = rerun.read("forks", |n| {
                 if n.flag()? {
-                    return Err(n.unfit("not for the repository: only the operator's suite file can let pushes to forks run"));
+                    return Err(
+                        n.unfit("not for the repository: only the operator's suite file can let pushes to forks run")
+                    );
                 }
                 Ok(false)
             })?;
@@ -109,7 +112,8 @@ impl Section {
             }
         }
         if let Some(node) = table.get("who") {
-            let verbs: Vec<_> = VERBS.iter().filter(|verb| verb.built && verb.needs_suite && verb.who != Who::Anyone).collect();
+            let verbs: Vec<_> =
+                VERBS.iter().filter(|verb| verb.built && verb.needs_suite && verb.who != Who::Anyone).collect();
             let names: Vec<&str> = verbs.iter().map(|verb| word(verb.kind, verb.name)).collect();
             let who = node.table(&names)?;
             for (verb, name) in verbs.iter().zip(&names) {
@@ -162,16 +166,21 @@ fn further(table: &Table<'_>) -> Result<Vec<String>, SuiteError> {
         let presets = listed(node.map()?, &["allow", "default", "add"])?;
         let allow = presets.read("allow", |n| n.texts("a list of presets", Node::line))?;
         lines.extend(allow.map(|names| format!("presets of the suite: {}", names.join(", "))));
-        let added: Option<Vec<String>> =
-            presets.read("add", |n| Ok(n.map()?.entries().iter().map(|(name, _)| name.clone()).collect()))?;
-        lines.extend(added.filter(|names| !names.is_empty()).map(|names| format!("presets of its own: {}", names.join(", "))));
+        let added = presets.read("add", |n| {
+            let name = |(name, node): &(String, Node<'_>)| named(name, node).map(|()| name.clone());
+            n.map()?.entries().iter().map(name).collect::<Result<Vec<String>, _>>()
+        })?;
+        lines.extend(
+            added.filter(|names| !names.is_empty()).map(|names| format!("presets of its own: {}", names.join(", "))),
+        );
         lines.extend(presets.read("default", text)?.map(|name| format!("default preset: {name}")));
     }
     if let Some(node) = table.get("scope") {
         let scope = listed(node.map()?, &["ignore", "rules", "suite_rules"])?;
-        let count = |key: &str| Ok::<_, SuiteError>(scope.read(key, |n| n.list("a list"))?.map_or(0, |list| list.len()));
+        let count =
+            |key: &str| Ok::<_, SuiteError>(scope.read(key, |n| n.list("a list"))?.map_or(0, |list| list.len()));
         let (rules, ignored) = (count("rules")?, count("ignore")?);
-        lines.push(format!("what a change needs: {rules} rules and {ignored} patterns of paths that do not matter"));
+        lines.push(format!("what a change needs: rules {rules}, patterns of paths that do not matter {ignored}"));
     }
     Ok(lines)
 }

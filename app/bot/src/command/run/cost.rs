@@ -26,7 +26,9 @@ pub(super) fn unusual(resolved: &Resolved) -> Option<String> {
 fn unknown(suite: &Suite, plan: &Plan, estimate: Option<&Estimate>) -> Option<String> {
     let preset = suite.preset(plan.preset.as_deref()?).filter(|preset| preset.of_repository)?;
     let unknown = estimate.is_none() && suite.limits.confirm_above.is_some();
-    unknown.then(|| format!("what it costs is not known: {} is a preset of the repository, and was never run", preset.name))
+    unknown.then(|| {
+        format!("what it costs is not known: {} is a preset of the repository, and was never run", preset.name)
+    })
 }
 
 /// Why a person must agree to a plan: because nothing that matters seems to differ, because of what was asked for, or because
@@ -38,7 +40,8 @@ pub(crate) fn agreement(
     estimate: Option<&Estimate>,
 ) -> Option<String> {
     let cost = estimate.and_then(|estimate| estimate.above(plan, suite.limits.confirm_above));
-    let skip = plan.skip.as_ref().map(|reasons| format!("{}, and measuring it is likely to show nothing", only(reasons)));
+    let skip =
+        plan.skip.as_ref().map(|reasons| format!("{}, and measuring it is likely to show nothing", only(reasons)));
     let all: Vec<String> =
         skip.into_iter().chain(unusual.cloned()).chain(cost).chain(unknown(suite, plan, estimate)).collect();
     (!all.is_empty()).then(|| all.join("; "))

@@ -287,7 +287,9 @@ pub(in crate::command) fn beside(suite: &Suite) -> Vec<(String, String)> {
     let mut all: BTreeMap<String, String> = BTreeMap::new();
     if let Backend::Iris(cluster) = &suite.backend {
         let setup = &cluster.launcher.setup;
-        all.extend(setup.scripts.iter().chain(&setup.commands).map(|script| (script.path.clone(), script.text.clone())));
+        all.extend(
+            setup.scripts.iter().chain(&setup.commands).map(|script| (script.path.clone(), script.text.clone())),
+        );
     }
     all.extend(suite.repository.iter().map(|said| (BESIDE.to_owned(), said.text.clone())));
     all.into_iter().collect()
