@@ -60,29 +60,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         let state = self.state(&comment.pull).await?;
         let running = state.as_ref().and_then(PullState::running);
         let requester = running.is_some_and(|shown| shown.asked.by.id == author.id);
-        let needed = verb.who;
-        let least = suite.as_deref().and_then(|suite| found.least(suite, verb.kind));
-        let permission = match needed {
-            Who::Anyone => Permission::None,
-            Who::RequesterOrWrite if requester && least.is_none() => Permission::None,
-            _ => match asked(self.service.forge.permission(&comment.pull.repo, author).await, now)? {
-                Ok(permission) => permission,
-                Err(why) => return Ok(Err(why)),
-            },
-        };
-        let may =
-            may(needed, permission, requester, &author.login).and_then(|()| at_least(least, permission, &author.login));
-        if let Err(denied) = may {
-            let why = denied.to_string();
-            return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
-        }
-        if let Configuration::Broken { why, .. } = found
-            && !matches!(needed, Who::Anyone | Who::Read | Who::RequesterOrWrite)
-            && !is_planned(verb.kind)
-        {
-            // Who may is not known; a plan is refused with the same words when it is made.
-            let why = unreadable(why);
-            return Ok(Ok(refused(comment, answers::unreadable(&why), why)));
+        match self.not_allowed(comment, author, command, found, requester, now).await? {
+            Ok(None) => {}
+            Ok(Some(refused)) => return Ok(Ok(refused)),
+            Err(why) => return Ok(Err(why)),
         }
         let named = suite.clone().unwrap_or_default();
         let seen = |answer| Reaching {
@@ -169,6 +150,44 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
                 refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name))
             }
         }))
+    }
+
+    /// The refusal of somebody who may not; `None` where they may.
+    async fn not_allowed(
+        &self,
+        comment: &Comment,
+        author: &Account,
+        command: &Command,
+        found: &Configuration,
+        requester: bool,
+        now: Ms,
+    ) -> Result<Result<Option<Reaching>, String>, Stopped> {
+        let verb = command.verb;
+        let needed = verb.who;
+        let least = command.suite.as_ref().and_then(|suite| found.least(suite.as_str(), verb.kind));
+        let permission = match needed {
+            Who::Anyone => Permission::None,
+            Who::RequesterOrWrite if requester && least.is_none() => Permission::None,
+            _ => match asked(self.service.forge.permission(&comment.pull.repo, author).await, now)? {
+                Ok(permission) => permission,
+                Err(why) => return Ok(Err(why)),
+            },
+        };
+        let may =
+            may(needed, permission, requester, &author.login).and_then(|()| at_least(least, permission, &author.login));
+        if let Err(denied) = may {
+            let why = denied.to_string();
+            return Ok(Ok(Some(refused(comment, answers::denied(&denied, ""), why))));
+        }
+        if let Configuration::Broken { why, .. } = found
+            && !matches!(needed, Who::Anyone | Who::Read | Who::RequesterOrWrite)
+            && !is_planned(verb.kind)
+        {
+            // Who may is not known; a plan is refused with the same words when it is made.
+            let why = unreadable(why);
+            return Ok(Ok(Some(refused(comment, answers::unreadable(&why), why))));
+        }
+        Ok(Ok(None))
     }
 
     /// What is asked for, at the head that is meant.

@@ -187,12 +187,9 @@ fn configured(said: &Configured) -> (Conclusion, &'static str, String) {
         Configured::Says(suites) => {
             let mut text = format!("`.github/zephyr-ab.toml` can be read. {counts}\n");
             for (suite, lines) in suites {
-                text.push_str(&format!("\n**{}** sets\n", prose(suite, 80)));
-                let shown = lines.iter().take(SHOWN.0).map(|line| format!("- {}\n", prose(line, SHOWN.1)));
-                text.extend(shown);
-                if lines.is_empty() {
-                    text.push_str("- nothing\n");
-                }
+                let shown: Vec<String> = lines.iter().take(SHOWN.0).map(|line| prose(line, SHOWN.1)).collect();
+                let shown = if shown.is_empty() { "nothing".to_owned() } else { shown.join("\n- ") };
+                text.extend(["\n**", &prose(suite, 80), "** sets\n- ", &shown, "\n"]);
             }
             (Conclusion::Success, "it can be read", text)
         }

@@ -140,9 +140,8 @@ fn the_example_and_the_readme_are_whole() {
     assert_eq!(names(&readme), ["light", "shuffle", "full"]);
     assert_eq!(names(&readme), names(&example));
     let file = RepositoryFile::parse(PLACE, EXAMPLE).unwrap();
-    insta::assert_snapshot!(
-        file.says().iter().map(|(suite, lines)| format!("{suite}\n  {}", lines.join("\n  "))).collect::<String>()
-    );
+    let said: Vec<String> = file.says().iter().map(|(of, lines)| format!("{of}\n  {}", lines.join("\n  "))).collect();
+    insta::assert_snapshot!(said.join("\n"));
 }
 
 #[test]
