@@ -170,7 +170,7 @@ fn changed(payload: &mut Value, at: &str, change: &Change) {
 }
 
 /// What of a payload is needed; everything else may change as it likes.
-const NEEDED: [&str; 28] = [
+const NEEDED: [&str; 29] = [
     "/action",
     "/number",
     "/before",
@@ -189,6 +189,7 @@ const NEEDED: [&str; 28] = [
     "/installation/id",
     "/issue/number",
     "/issue/pull_request",
+    "/pull_request/head/sha",
     "/pull_request/number",
     "/pull_request/updated_at",
     "/repositories",

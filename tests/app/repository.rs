@@ -45,7 +45,8 @@ impl App {
     /// The one folder of evidence that is sealed.
     fn sealed(&self) -> PathBuf {
         let all = fs::read_dir(self.folder().join("data/evidence")).expect("evidence").flatten();
-        let mut sealed: Vec<PathBuf> = all.map(|entry| entry.path()).filter(|path| path.join("sha256sums.txt").exists()).collect();
+        let mut sealed: Vec<PathBuf> =
+            all.map(|entry| entry.path()).filter(|path| path.join("sha256sums.txt").exists()).collect();
         assert_eq!(sealed.len(), 1, "{sealed:#?}");
         sealed.remove(0)
     }
@@ -193,7 +194,8 @@ fn the_operator_may_have_none_of_it_read() {
     let number = app.pull("topic", 40_000);
     app.comment(number, "mona", "/ab-test tiny plan");
     app.until_reply(number, "quick");
-    let asked: Vec<String> = app.sandbox.requests().iter().map(|one| one.path.clone()).filter(|path| path.contains("/contents/")).collect();
+    let asked: Vec<String> =
+        app.sandbox.requests().iter().map(|one| one.path.clone()).filter(|path| path.contains("/contents/")).collect();
     assert_eq!(asked, Vec::<String>::new());
     app.stop();
 }
