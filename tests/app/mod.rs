@@ -19,6 +19,7 @@ mod payloads;
 mod pushes;
 mod reach;
 mod replaying;
+mod repository;
 mod requests;
 mod required;
 mod runs;

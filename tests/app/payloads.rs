@@ -47,7 +47,7 @@ fn line(told: &Told) -> String {
             comment.written.unwrap_or_default().0,
             comment.body.chars().take(40).collect::<String>(),
         ),
-        Told::Pull { id, push } => {
+        Told::Pull { id, push, .. } => {
             let push = push.as_ref().map(|push| format!(", pushed {}..{}", push.before.short(), push.after.short()));
             format!("{} of {}@{}{}", id.key(), id.repo.name, id.repo.installation, push.unwrap_or_default())
         }
@@ -170,7 +170,7 @@ fn changed(payload: &mut Value, at: &str, change: &Change) {
 }
 
 /// What of a payload is needed; everything else may change as it likes.
-const NEEDED: [&str; 28] = [
+const NEEDED: [&str; 29] = [
     "/action",
     "/number",
     "/before",
@@ -189,6 +189,7 @@ const NEEDED: [&str; 28] = [
     "/installation/id",
     "/issue/number",
     "/issue/pull_request",
+    "/pull_request/head/sha",
     "/pull_request/number",
     "/pull_request/updated_at",
     "/repositories",

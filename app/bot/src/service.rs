@@ -1,7 +1,8 @@
 //! `zephyr-ab serve`: everything that makes deliveries into verdict comments.
 //!
 //! [`payload`] reads what a delivery tells, [`inbox`] handles one after the other, `commanded` says what a command leads to,
-//! [`planner`] makes the plan of what was asked for, [`budget`] says what that costs and whether it may, [`labs`] finds the backend of a run again after a restart, [`hook`] sends what others are told, [`sweep`]
+//! [`planner`] makes the plan of what was asked for, [`budget`] says what that costs and whether it may, [`repository`] what the
+//! repository wants of it, [`labs`] finds the backend of a run again after a restart, [`hook`] sends what others are told, [`sweep`]
 //! fetches deliveries that never arrived, and [`run`] has all of it go on until it is told to stop, each `part` by itself.
 //! [`blocking`] reads and writes evidence beside all that. The machines and what follows from them are in `engine`.
 
@@ -15,6 +16,7 @@ mod part;
 pub mod payload;
 pub mod planner;
 mod pressed;
+pub mod repository;
 pub mod run;
 pub mod shared;
 pub mod sweep;

@@ -62,7 +62,7 @@ pub struct Plan {
     pub suite: SuiteName,
     /// Title of the suite.
     pub title: String,
-    /// SHA-256 of the suite's text.
+    /// SHA-256 of the suite's text; see [`suite_digest`].
     pub suite_digest: Digest,
     /// The preset, where one was taken.
     pub preset: Option<String>,
@@ -150,6 +150,16 @@ pub enum PlanError {
     /// A limit that nothing can keep.
     #[error("the limit of a trial is 0 ms; needed: at least 1")]
     Limit,
+}
+
+/// What a plan calls a suite: the SHA-256 of its text. Where the repository says something of it, of the two digests, each on
+/// a line of its own.
+#[must_use]
+pub fn suite_digest(suite: &Digest, repository: Option<&Digest>) -> Digest {
+    match repository {
+        None => suite.clone(),
+        Some(repository) => Digest::of(format!("{}\n{}\n", suite.as_str(), repository.as_str()).as_bytes()),
+    }
 }
 
 impl Plan {

@@ -17,7 +17,7 @@ pub mod step;
 mod tests;
 
 pub use asked::{Asked, Cause, FromPull};
-pub use policy::{Denied, head_meant, may};
+pub use policy::{Denied, at_least, head_meant, may};
 pub use push::{Auto, Compared, Newer, NewerFate, Next, NotAgain, OnPush, Weighed};
 pub use state::{Approval, Over, PULL_SCHEMA, PullState, Push, Shown, Stage, Waits};
 pub use step::{Event, Said, Stepped, What, step};

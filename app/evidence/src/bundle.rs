@@ -16,6 +16,8 @@ use crate::storage::{Dir, Storage, UNFINISHED};
 pub const PLAN: &str = "plan.json";
 /// The suite, as it was read.
 pub const SUITE: &str = "suite.toml";
+/// What the repository says of the suite, where it does.
+pub const REPOSITORY: &str = "repository.toml";
 /// The calibration file that was used, as it was read.
 pub const CALIBRATION: &str = "calibration.json";
 /// What became of each trial, one per line.
@@ -72,6 +74,8 @@ pub struct Bundle {
     pub ending: Option<Ending>,
     /// The runs that this one continues, the first first.
     pub earlier: Vec<Bundle>,
+    /// Whether the repository says something of the suite.
+    pub repository: bool,
     /// The answers by the folder of their trial; logs are left out.
     answers: BTreeMap<String, Vec<Answer>>,
     /// The ends of the logs of trials that do not count, by the folder of their trial.
@@ -145,7 +149,8 @@ impl Bundle {
                 logs.entry(folder).or_default().push(Answer { name: name.to_owned(), bytes });
             }
         }
-        Ok(Self { plan, fates, looks: lines(dir, LOOKS, at)?, ending, earlier: Vec::new(), answers, logs })
+        let repository = files.iter().any(|file| file == REPOSITORY);
+        Ok(Self { plan, fates, looks: lines(dir, LOOKS, at)?, ending, earlier: Vec::new(), repository, answers, logs })
     }
 
     /// The answers of a trial without its logs.

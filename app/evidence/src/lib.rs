@@ -34,7 +34,7 @@ pub use bundle::Bundle;
 pub use error::EvidenceError;
 pub use folder::Folder;
 /// What answers beside a comment are written with, so that they read as it does.
-pub use report::{needed, numbers};
+pub use report::{escape::prose, needed, numbers};
 pub use reproduce::facts as workload_facts;
 pub use scan::Scanner;
 pub use storage::{DiskStorage, MemoryStorage, Storage};

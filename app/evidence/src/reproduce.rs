@@ -6,7 +6,7 @@ use domain::setting::Setting;
 use domain::workload::Field;
 use serde_json::Value;
 
-use crate::bundle::{CALIBRATION, SUITE};
+use crate::bundle::{CALIBRATION, REPOSITORY, SUITE};
 
 /// Fields of a workload that no key of a request sets: they follow from the suite, the commit or the cluster.
 const NO_KEYS: [&str; 15] = [
@@ -47,15 +47,16 @@ pub(crate) fn parameters(plan: &Plan) -> Vec<(String, Setting)> {
     control.into_iter().filter(|(name, _)| key(name)).collect()
 }
 
-/// The comparison again, and the same verdict again, both from inside the folder of the evidence: its suite is the one
+/// The comparison again, with what the `repository` said of the suite where it did, and the same verdict again, both from inside the folder of the evidence: its suite is the one
 /// that was measured, wherever it came from.
-pub(crate) fn lines(plan: &Plan) -> Vec<String> {
+pub(crate) fn lines(plan: &Plan, repository: bool) -> Vec<String> {
     if !plan.origin.ran.is_empty() {
         return vec![compared(plan), "zephyr-ab evidence verify .".to_owned()];
     }
     if let (Some(_), Some(run)) = (&plan.retry, &plan.continues) {
         // Everything else is as it was there.
-        let retried = format!("zephyr-ab run {SUITE} --repo <repository> --out .. --retry <folder of {run}>");
+        let said = if repository { format!("--repository {REPOSITORY} ") } else { String::new() };
+        let retried = format!("zephyr-ab run {SUITE} {said}--repo <repository> --out .. --retry <folder of {run}>");
         return vec![retried, "zephyr-ab evidence verify .".to_owned()];
     }
     let mut words = ["zephyr-ab", "run", SUITE].map(str::to_owned).to_vec();
@@ -84,6 +85,9 @@ pub(crate) fn lines(plan: &Plan) -> Vec<String> {
     }
     if plan.calibration.as_object().is_some_and(|known| !known.is_empty()) {
         words.extend(["--calibration", CALIBRATION].map(str::to_owned));
+    }
+    if repository {
+        words.extend(["--repository", REPOSITORY].map(str::to_owned));
     }
     // Beside this folder: a file more inside it, and it would no longer verify.
     words.extend(["--repo", "<repository>", "--out", ".."].map(str::to_owned));

@@ -9,10 +9,11 @@
 use std::collections::BTreeSet;
 
 use domain::ids::Digest;
+use domain::plan::suite_digest;
 use serde_json::Value;
 use stats::digits::twelve;
 
-use crate::bundle::{Bundle, COMMENT, EVIDENCE, LOOKS, MADE, PLAN, SUITE, SUMS};
+use crate::bundle::{Bundle, COMMENT, EVIDENCE, LOOKS, MADE, PLAN, REPOSITORY, SUITE, SUMS};
 use crate::compose::{Composed, SCHEMA, VERSION, compose, shown};
 use crate::error::EvidenceError;
 use crate::folder::line_of;
@@ -282,9 +283,11 @@ fn again<S: Storage + ?Sized>(
         Ok(bundle) => bundle,
         Err(error) => return unusable(&mut verified.problems, error),
     };
-    let suite = actual.get(SUITE);
-    if suite.is_some_and(|digest| *digest != bundle.plan.suite_digest) {
-        problem(&mut verified.problems, SUITE, format!("is not the suite that {PLAN} names"));
+    let repository = actual.get(REPOSITORY);
+    let suite = actual.get(SUITE).map(|suite| suite_digest(suite, repository));
+    if suite.is_some_and(|digest| digest != bundle.plan.suite_digest) {
+        let with = if repository.is_some() { format!(", with {REPOSITORY}") } else { String::new() };
+        problem(&mut verified.problems, SUITE, format!("is not the suite that {PLAN} names{with}"));
     }
     looks(&bundle, &mut verified.problems);
     retried(&bundle, &mut verified.problems);

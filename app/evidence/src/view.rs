@@ -83,7 +83,7 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.infrastructure = Some(infrastructure(plan, all, replaced));
     view.troubles = plan.roles().iter().flat_map(|role| troubles(bundle, role)).collect();
     view.timeline = all.iter().filter_map(moment).collect();
-    view.reproduce = reproduce::lines(plan);
+    view.reproduce = reproduce::lines(plan, bundle.repository);
     view.provenance = Provenance {
         repository: Some(origin.repository.clone()).filter(|repository| !repository.is_empty()),
         head: plan

@@ -134,7 +134,7 @@ impl Judging {
         Ok(judging)
     }
 
-    fn check(&self, table: &Table<'_>) -> Result<(), SuiteError> {
+    pub(crate) fn check(&self, table: &Table<'_>) -> Result<(), SuiteError> {
         for (row, total, name) in [(self.cpu, self.total_cpu, "cpu"), (self.elapsed, self.total_elapsed, "elapsed")] {
             if let (Some(row), Some(total)) = (row, total)
                 && total > row

@@ -6,7 +6,8 @@
 //! [`generation`] tells which command line a commit has and [`setup`] has the scripts of its jobs. [`scope`] says how
 //! much of it a change needs and [`apply`] puts that into a request, [`trivial`] tells changes that cannot alter what is
 //! measured, [`judging`] has how it is judged, [`policy`] what may be spent; [`unit`] reads percentages and durations.
-//! [`resolve`] turns a request into what every arm runs.
+//! [`resolve`] turns a request into what every arm runs, [`repository`] is what the repository that is measured may say
+//! of a suite.
 
 pub mod apply;
 pub mod catalogue;
@@ -19,6 +20,7 @@ pub mod parameter;
 pub mod policy;
 pub mod preset;
 pub mod readback;
+pub mod repository;
 pub mod resolve;
 pub mod scope;
 pub mod setup;
@@ -32,6 +34,7 @@ pub mod values;
 pub use apply::{Applied, apply};
 pub use catalogue::{LoadError, SuiteRef, load, names};
 pub use error::{Problem, SuiteError};
+pub use repository::RepositoryFile;
 pub use resolve::{Arm, ResolveError, Resolved, ResolvedTreatment, resolve};
 pub use setup::Beside;
 pub use suite::{Backend, Suite};

@@ -50,6 +50,11 @@ impl<'s> Table<'s> {
         Self::new(source, String::new(), 0, table, Some(allowed))
     }
 
+    /// The whole document, with whatever keys it has.
+    pub(crate) fn whole(source: &'s Source<'s>, table: &'s DeTable<'s>) -> Read<Self> {
+        Self::new(source, String::new(), 0, table, None)
+    }
+
     fn new(
         source: &'s Source<'s>,
         key: String,

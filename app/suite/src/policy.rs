@@ -153,9 +153,10 @@ impl Default for Rerun {
     }
 }
 
-const ON_PUSH: [(&str, OnPush); 4] =
+pub(crate) const ON_PUSH: [(&str, OnPush); 4] =
     [("auto", OnPush::Auto), ("supersede", OnPush::Supersede), ("finish", OnPush::Finish), ("off", OnPush::Off)];
-const NOTIFY: [(&str, Notify); 3] = [("reply", Notify::Reply), ("repost", Notify::Repost), ("none", Notify::None)];
+pub(crate) const NOTIFY: [(&str, Notify); 3] =
+    [("reply", Notify::Reply), ("repost", Notify::Repost), ("none", Notify::None)];
 
 impl Rerun {
     pub(crate) fn read(node: &Node<'_>) -> Result<Self, SuiteError> {

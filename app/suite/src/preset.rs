@@ -5,7 +5,7 @@ use domain::request::default_looks;
 use domain::view::Grade;
 
 use crate::error::{Problem, SuiteError, quoted};
-use crate::node::Node;
+use crate::node::{Node, Table};
 use crate::parameter::{Parameter, Value};
 use crate::unit::Duration;
 use crate::values::Values;
@@ -23,6 +23,8 @@ pub struct Preset {
     pub looks: Looks,
     /// After this time the arms are stopped.
     pub limit: Option<Duration>,
+    /// Whether the repository says it, and not the suite file: nobody vouches for what it costs.
+    pub of_repository: bool,
     /// The values of all parameters.
     pub(crate) values: Values,
 }
@@ -89,26 +91,11 @@ impl Looks {
 
 impl Preset {
     fn read(name: &str, node: &Node<'_>, parameters: &[Parameter]) -> Result<Self, SuiteError> {
-        let ok = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        if !(1..=40).contains(&name.len()) || !name.bytes().all(ok) || name.starts_with('-') {
-            return Err(
-                node.unfit("the name of a preset has 1 to 40 characters a-z, 0-9, -, the first a letter or digit")
-            );
-        }
+        named(name, node)?;
         let table = node.table(&["default", "set", "expect", "looks", "limit"])?;
-        let known: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
         let mut values = Values::defaults(parameters);
         if let Some(node) = table.get("set") {
-            let set = node.table(&known)?;
-            let mut level: Vec<(String, Value)> = Vec::new();
-            for (name, node) in set.entries() {
-                if let Some(parameter) = parameters.iter().find(|p| p.name == *name) {
-                    level.push((name.clone(), parameter.of_node(node)?));
-                }
-            }
-            values
-                .set(parameters, &level)
-                .map_err(|(one, other)| node.unfit(format!("{one} and {other} exclude each other")))?;
+            set(&mut values, node, parameters)?;
         }
         if let Some(parameter) = values.lacking(parameters) {
             let message =
@@ -135,6 +122,34 @@ impl Preset {
             expect: expect.unwrap_or_default(),
             looks: table.read("looks", Looks::read)?.unwrap_or_default(),
             limit,
+            of_repository: false,
+            values,
+        })
+    }
+
+    /// A point that a repository names: like this preset, but for the values that it sets. What such a run costs nobody
+    /// knows before there was one.
+    pub(crate) fn point(&self, name: &str, table: &Table<'_>, parameters: &[Parameter]) -> Result<Self, SuiteError> {
+        let mut values = self.values.clone();
+        if let Some(node) = table.get("set") {
+            set(&mut values, node, parameters)?;
+        }
+        if let Some(parameter) = values.lacking(parameters) {
+            return Err(table.unfit(format!("the parameter {} has no value", parameter.name)));
+        }
+        let expect = table.read("expect", |node| {
+            let table = crate::repository::listed(node.map()?, &["sources", "shards", "input"])?;
+            let count = |key: &str| table.read(key, |n| n.count(0, 1_000_000_000));
+            let (sources, shards) = (count("sources")?, count("shards")?);
+            Ok(Expect { sources, shards, input: table.read("input", Node::parse)?, ..Expect::default() })
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            default: false,
+            expect: expect.unwrap_or_default(),
+            looks: self.looks.clone(),
+            limit: self.limit,
+            of_repository: true,
             values,
         })
     }
@@ -154,6 +169,27 @@ impl Preset {
             _ => self.expect.sources,
         }
     }
+}
+
+/// The name of a preset is part of a command.
+pub(crate) fn named(name: &str, node: &Node<'_>) -> Result<(), SuiteError> {
+    let ok = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if !(1..=40).contains(&name.len()) || !name.bytes().all(ok) || name.starts_with('-') {
+        return Err(node.unfit("the name of a preset has 1 to 40 characters a-z, 0-9, -, the first a letter or digit"));
+    }
+    Ok(())
+}
+
+/// Sets what a table names.
+fn set(values: &mut Values, node: &Node<'_>, parameters: &[Parameter]) -> Result<(), SuiteError> {
+    let known: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+    let mut level: Vec<(String, Value)> = Vec::new();
+    for (name, node) in node.table(&known)?.entries() {
+        if let Some(parameter) = parameters.iter().find(|p| p.name == *name) {
+            level.push((name.clone(), parameter.of_node(node)?));
+        }
+    }
+    values.set(parameters, &level).map_err(|(one, other)| node.unfit(format!("{one} and {other} exclude each other")))
 }
 
 /// Whether a list says that everything is meant.

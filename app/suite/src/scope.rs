@@ -119,6 +119,8 @@ const CLASSES: [(&str, Class); 5] = {
     words
 };
 const KEYS: [&str; 7] = ["paths", "class", "stages", "min_preset", "min_sources", "min_concurrency", "why"];
+/// Most rules of a suite and a repository together, and most patterns to be ignored.
+const MOST_RULES: usize = 200;
 /// What a rule asks for.
 const WISHES: [&str; 4] = ["stages", "min_preset", "min_sources", "min_concurrency"];
 
@@ -136,27 +138,54 @@ impl Scope {
         let table = node.table(&["ignore", "rules", "otherwise", "sources", "concurrency"])?;
         let ignore = table.read("ignore", globs)?.unwrap_or_default();
         table.read("otherwise", |n| n.choice(&[("default", ())]))?;
-        let steps = parameters.iter().find_map(|p| match &p.kind {
-            Kind::Span(steps) => Some((p.name.clone(), steps.clone())),
-            _ => None,
-        });
+        let steps = steps(parameters);
         let is_list = |kind: &Kind| matches!(kind, Kind::List { .. });
         let is_int = |kind: &Kind| matches!(kind, Kind::Int { .. });
         let sources = table.read("sources", |n| parameter(n, parameters, is_list))?;
         let concurrency = table.read("concurrency", |n| parameter(n, parameters, is_int))?;
         let known = Known { parameters, presets, steps: steps.as_ref(), sources, concurrency };
-        let rules = match table.get("rules") {
-            Some(node) => node
-                .list("a list of tables")?
-                .iter()
-                .map(|node| Rule::read(&node.table(&KEYS)?, &known))
-                .collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        };
+        let rules = table.read("rules", |node| rules(node, &known))?.unwrap_or_default();
         let named = |parameter: Option<&Parameter>| parameter.map(|p| p.name.clone());
         let (sources, concurrency) = (named(sources), named(concurrency));
         let order = ranked(presets).into_iter().map(|preset| preset.name.clone()).collect();
         Ok(Self { ignore, rules, steps, order, sources, concurrency })
+    }
+
+    /// The same with what a repository adds: its rules go before these, or instead of them. `presets` are those that
+    /// there are now.
+    pub(crate) fn extended(
+        &self,
+        node: Option<&Node<'_>>,
+        parameters: &[Parameter],
+        presets: &[Preset],
+    ) -> Result<Self, SuiteError> {
+        let order = ranked(presets).into_iter().map(|preset| preset.name.clone()).collect();
+        let mut scope = Self { order, ..self.clone() };
+        let Some(node) = node else { return Ok(scope) };
+        let table = crate::repository::listed(node.map()?, &["ignore", "rules", "suite_rules"])?;
+        if scope.steps.is_none() {
+            scope.steps = steps(parameters);
+        }
+        let named = |name: &Option<String>| parameters.iter().find(|p| Some(&p.name) == name.as_ref());
+        let (sources, concurrency) = (named(&scope.sources), named(&scope.concurrency));
+        let steps = scope.steps.clone();
+        let known = Known { parameters, presets, steps: steps.as_ref(), sources, concurrency };
+        scope.ignore.extend(table.read("ignore", globs)?.unwrap_or_default());
+        let mut rules = table.read("rules", |node| rules(node, &known))?.unwrap_or_default();
+        if table.read("suite_rules", |n| n.choice(&[("after", true), ("none", false)]))?.unwrap_or(true) {
+            rules.append(&mut scope.rules);
+        }
+        if rules.len() > MOST_RULES || scope.ignore.len() > MOST_RULES {
+            return Err(node.unfit(format!("there are more than {MOST_RULES} rules, or patterns to be ignored")));
+        }
+        scope.rules = rules;
+        Ok(scope)
+    }
+
+    /// A preset that a rule names and that is not among these.
+    pub(crate) fn lacks(&self, presets: &[Preset]) -> Option<&str> {
+        let named = self.rules.iter().filter_map(|rule| rule.min_preset.as_deref());
+        named.into_iter().find(|name| !presets.iter().any(|preset| preset.name == *name))
     }
 
     /// The parameter of the steps, where the suite has one.
@@ -214,6 +243,18 @@ impl Scope {
         }
         needed
     }
+}
+
+fn rules(node: &Node<'_>, known: &Known<'_>) -> Result<Vec<Rule>, SuiteError> {
+    node.list("a list of tables")?.iter().map(|node| Rule::read(&node.table(&KEYS)?, known)).collect()
+}
+
+/// The parameter of the steps.
+fn steps(parameters: &[Parameter]) -> Option<(String, Steps)> {
+    parameters.iter().find_map(|p| match &p.kind {
+        Kind::Span(steps) => Some((p.name.clone(), steps.clone())),
+        _ => None,
+    })
 }
 
 /// The parameter that a key names.

@@ -16,6 +16,7 @@ use crate::node::{Node, Source, Table};
 use crate::parameter::{Kind, Parameter};
 use crate::policy::{Harness, Limits, Rerun};
 use crate::preset::{self, Preset};
+use crate::repository::Said;
 use crate::scope::Scope;
 use crate::setup::Beside;
 use crate::step::{self, Step};
@@ -49,8 +50,11 @@ pub struct Suite {
     pub harness: Option<Harness>,
     /// The file as it was read.
     pub text: String,
-    /// SHA-256 of that text.
+    /// SHA-256 of that text; with what a repository says of the workload or of how it is judged, of both. See
+    /// [`domain::plan::suite_digest`].
     pub digest: Digest,
+    /// What the repository says of the workload or of how it is judged, where it does.
+    pub repository: Option<Said>,
 }
 
 /// Where a suite runs.
@@ -73,7 +77,7 @@ impl Backend {
     }
 }
 
-const BOTH: [&str; 12] = [
+pub(crate) const BOTH: [&str; 12] = [
     "schema",
     "name",
     "title",
@@ -87,8 +91,8 @@ const BOTH: [&str; 12] = [
     "limits",
     "rerun",
 ];
-const LOCAL: [&str; 1] = ["steps"];
-const IRIS: [&str; 5] = ["localities", "launcher", "generations", "metrics", "rows"];
+pub(crate) const LOCAL: [&str; 1] = ["steps"];
+pub(crate) const IRIS: [&str; 5] = ["localities", "launcher", "generations", "metrics", "rows"];
 
 /// Names that a workload has beside the parameters of a suite.
 const TAKEN: [&str; 3] = [RUN_TAG, "steps", "launcher_setup"];
@@ -173,6 +177,7 @@ impl Suite {
             judging,
             text: text.to_owned(),
             digest: Digest::of(text.as_bytes()),
+            repository: None,
         })
     }
 

@@ -1,4 +1,4 @@
-//! `zephyr-ab config check`: whether a service could start with a configuration.
+//! `zephyr-ab config check`: whether a service could start with a configuration, and whether it could read what a repository says.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use evidence::Templates;
 use secrecy::ExposeSecret as _;
 use suite::{Backend, Suite, SuiteRef};
 
+use super::run::said;
 use crate::cli::World;
 use crate::config::{AnnounceConfig, Config, HookPlace, ServiceConfig, ServiceSecrets, StoreConfig, file_of};
 use crate::failure::{Exit, Failure};
@@ -33,11 +34,19 @@ enum Action {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   zephyr-ab config check
-  zephyr-ab config check --config /etc/zephyr-ab/zephyr-ab.toml")]
+  zephyr-ab config check --config /etc/zephyr-ab/zephyr-ab.toml
+  zephyr-ab config check --repository .github/zephyr-ab.toml --suite zephyr")]
 struct CheckArgs {
     /// The configuration [default: zephyr-ab.toml, where there is one]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Look at what a repository says instead: its .github/zephyr-ab.toml, against the suites of the configuration that is named,
+    /// else against those that the program brings along.
+    #[arg(long, value_name = "FILE")]
+    repository: Option<PathBuf>,
+    /// Look at what the repository says of this suite only: a path that ends in .toml, or a name.
+    #[arg(long, value_name = "SUITE", requires = "repository")]
+    suite: Option<String>,
 }
 
 /// A part, and what it is or what is wrong with it.
@@ -49,6 +58,9 @@ type Part = (&'static str, Result<String, String>);
 /// A file that is no configuration of a service.
 pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let Action::Check(args) = &args.action;
+    if let Some(path) = &args.repository {
+        return repository(path, args, world);
+    }
     let config = Config::load(args.config.as_deref())?;
     let service = config.service()?;
     let mut parts = vec![listen(&service)];
@@ -81,6 +93,35 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     }
     write!(world.stdout, "{text}")?;
     Ok(if parts.iter().all(|(_, state)| state.is_ok()) { Exit::Done } else { Exit::Usage })
+}
+
+/// Whether a service could read what a repository says, and what that is.
+fn repository(path: &Path, args: &CheckArgs, world: &mut World<'_>) -> Result<Exit, Failure> {
+    let usage = |why: &dyn std::fmt::Display| Failure::Usage(why.to_string());
+    let (names, folder) = match (&args.suite, &args.config) {
+        (Some(name), None) => (vec![name.clone()], None),
+        (name, Some(config)) => {
+            let service = Config::load(Some(config))?.service()?;
+            (name.as_ref().map_or(service.suites, |name| vec![name.clone()]), service.suites_dir)
+        }
+        (None, None) => (suite::names(None).map_err(|why| usage(&why))?, None),
+    };
+    let suites = names.iter().map(|name| suite::load(&SuiteRef::from(name.as_str()), folder.as_deref()));
+    let suites: Vec<Suite> = suites.collect::<Result<_, _>>().map_err(|why| usage(&why))?;
+    let file = said(path)?;
+    match (&args.suite, &suites[..]) {
+        (Some(_), [one]) => drop(suite::repository::apply(one, &file).map_err(|why| usage(&why))?),
+        _ => drop(file.applied(&suites).map_err(|why| usage(&why))?),
+    }
+    let mut text = format!("{}: it can be read\n", path.display());
+    for (suite, lines) in file.says() {
+        for line in lines {
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{suite:9}  {line}");
+        }
+    }
+    write!(world.stdout, "{text}")?;
+    Ok(Exit::Done)
 }
 
 fn listen(service: &ServiceConfig) -> Part {

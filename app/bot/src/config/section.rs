@@ -101,6 +101,8 @@ pub struct ServiceSection {
     pub calibrations: BTreeMap<String, PathBuf>,
     /// Repositories that are served; all that have the app installed where it is empty.
     pub repositories: Vec<String>,
+    /// Whether repositories may say something of the suites.
+    pub repository_file: bool,
 }
 
 impl Default for ServiceSection {
@@ -116,6 +118,7 @@ impl Default for ServiceSection {
             local_backend: false,
             calibrations: BTreeMap::new(),
             repositories: Vec::new(),
+            repository_file: true,
         }
     }
 }

@@ -54,6 +54,8 @@ pub struct ServiceConfig {
     pub calibrations: BTreeMap<String, PathBuf>,
     /// Repositories that are served, `owner/name`; all that have the app installed where it is empty.
     pub repositories: Vec<String>,
+    /// Whether repositories may say something of the suites, in `.github/zephyr-ab.toml` of their default branch.
+    pub repository_file: bool,
     /// How checks end.
     pub checks: ChecksConfig,
     /// Who else is told of what happens, if anybody.
@@ -184,6 +186,7 @@ impl Config {
             local_backend: section.local_backend,
             calibrations: section.calibrations.iter().map(|(name, path)| (name.clone(), at(path))).collect(),
             repositories: section.repositories.clone(),
+            repository_file: section.repository_file,
             checks: checks?,
             announce,
             labels,

@@ -4,15 +4,15 @@ use domain::command::{Command, CommandError, VerbKind, Who, help, refusal};
 use domain::ids::RunId;
 use domain::ports::forge::{Account, Permission, Pull, Reaction};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
-use domain::pull::{Approval, Asked, Auto, Cause, Denied, Event, PullState, head_meant, may};
+use domain::pull::{Approval, Asked, Auto, Cause, Denied, Event, PullState, at_least, head_meant, may};
 use domain::time::{Ms, utc};
 use domain::view::{Answer, Decided, Decision};
 use engine::service::{Archive, answers};
 use sha2::{Digest as _, Sha256};
-use suite::Suite;
 
 use super::inbox::{Inbox, Stopped, asked};
 use super::payload::Comment;
+use super::repository::{Configuration, unreadable};
 use crate::command::parse;
 
 /// What a command leads to.
@@ -44,6 +44,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         comment: &Comment,
         author: &Account,
         command: &Command,
+        found: &Configuration,
         now: Ms,
     ) -> Result<Result<Reaching, String>, Stopped> {
         let verb = command.verb;
@@ -59,18 +60,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         let state = self.state(&comment.pull).await?;
         let running = state.as_ref().and_then(PullState::running);
         let requester = running.is_some_and(|shown| shown.asked.by.id == author.id);
-        let needed = verb.who;
-        let permission = match needed {
-            Who::Anyone => Permission::None,
-            Who::RequesterOrWrite if requester => Permission::None,
-            _ => match asked(self.service.forge.permission(&comment.pull.repo, author).await, now)? {
-                Ok(permission) => permission,
-                Err(why) => return Ok(Err(why)),
-            },
-        };
-        if let Err(denied) = may(needed, permission, requester, &author.login) {
-            let why = denied.to_string();
-            return Ok(Ok(refused(comment, answers::denied(&denied, ""), why)));
+        match self.not_allowed(comment, author, command, found, requester, now).await? {
+            Ok(None) => {}
+            Ok(Some(refused)) => return Ok(Ok(refused)),
+            Err(why) => return Ok(Err(why)),
         }
         let named = suite.clone().unwrap_or_default();
         let seen = |answer| Reaching {
@@ -82,7 +75,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             return Ok(Ok(match verb.kind {
                 VerbKind::Status => seen(self.service.status(&comment.pull, None).await?),
                 _ => {
-                    let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
+                    let suites = found.suites(self.shared);
                     seen(help(&parse::known(&suites)))
                 }
             }));
@@ -104,7 +97,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         let reason = || command.reason.clone().unwrap_or_default();
         Ok(Ok(match verb.kind {
             VerbKind::Help => {
-                let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
+                let suites = found.suites(self.shared);
                 seen(help(&parse::known(&suites)))
             }
             VerbKind::Status => seen(self.service.status(&comment.pull, Some(&suite)).await?),
@@ -157,6 +150,44 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
                 refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name))
             }
         }))
+    }
+
+    /// The refusal of somebody who may not; `None` where they may.
+    async fn not_allowed(
+        &self,
+        comment: &Comment,
+        author: &Account,
+        command: &Command,
+        found: &Configuration,
+        requester: bool,
+        now: Ms,
+    ) -> Result<Result<Option<Reaching>, String>, Stopped> {
+        let verb = command.verb;
+        let needed = verb.who;
+        let least = command.suite.as_ref().and_then(|suite| found.least(suite.as_str(), verb.kind));
+        let permission = match needed {
+            Who::Anyone => Permission::None,
+            Who::RequesterOrWrite if requester && least.is_none() => Permission::None,
+            _ => match asked(self.service.forge.permission(&comment.pull.repo, author).await, now)? {
+                Ok(permission) => permission,
+                Err(why) => return Ok(Err(why)),
+            },
+        };
+        let may =
+            may(needed, permission, requester, &author.login).and_then(|()| at_least(least, permission, &author.login));
+        if let Err(denied) = may {
+            let why = denied.to_string();
+            return Ok(Ok(Some(refused(comment, answers::denied(&denied, ""), why))));
+        }
+        if let Configuration::Broken { why, .. } = found
+            && !matches!(needed, Who::Anyone | Who::Read | Who::RequesterOrWrite)
+            && !is_planned(verb.kind)
+        {
+            // Who may is not known; a plan is refused with the same words when it is made.
+            let why = unreadable(why);
+            return Ok(Ok(Some(refused(comment, answers::unreadable(&why), why))));
+        }
+        Ok(Ok(None))
     }
 
     /// What is asked for, at the head that is meant.
@@ -223,6 +254,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         reaching.events.insert(0, Event::Observed(Box::new(pull), now));
         reaching
     }
+}
+
+/// Whether a plan is made, which is refused where what the repository says cannot be read.
+fn is_planned(verb: VerbKind) -> bool {
+    matches!(verb, VerbKind::Run | VerbKind::Plan | VerbKind::Compare | VerbKind::Retry)
 }
 
 /// Whether the pull request is looked at first: what is done depends on its head.

@@ -3,6 +3,9 @@
 //! Everything that has to be asked is asked first; then one transaction writes down that the delivery is handled together
 //! with everything that follows. What cannot be asked now puts the delivery off, and nothing is lost.
 
+use std::sync::Arc;
+
+use domain::ids::CommitSha;
 use domain::ports::desk::{AuditLine, OpenDelivery, Settle};
 use domain::ports::forge::{Account, ForgeError, PullId, Repo};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
@@ -15,6 +18,7 @@ use suite::Suite;
 use super::commanded::not_understood;
 use super::payload::{Button, Comment, Happened, Reach, Told, read};
 use super::pressed::Pressed;
+use super::repository::Configuration;
 use super::shared::Shared;
 use crate::command::parse;
 
@@ -43,6 +47,12 @@ pub(super) struct Wait {
 pub(super) enum Stopped {
     Wait(Wait),
     Engine(EngineError),
+}
+
+impl Wait {
+    pub(super) fn new(until: Option<Ms>, why: String) -> Self {
+        Self { until, why }
+    }
 }
 
 impl From<EngineError> for Stopped {
@@ -108,7 +118,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
                 let settle = Settle { repos, ..Settle::default() };
                 Ok(Handled::Nothing(Box::new(settle), "a repository changed".to_owned()))
             }
-            Told::Pull { id, push } => self.looked(id, push, now).await,
+            Told::Pull { id, push, head } => self.looked(id, push, head, now).await,
             Told::Comment(comment) => self.commented(&comment, now).await,
         };
         let done = match handled {
@@ -192,9 +202,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
                 comment.pull.repo.installation = known.installation;
                 Told::Comment(comment)
             }
-            Told::Pull { mut id, push } => {
+            Told::Pull { mut id, push, head } => {
                 id.repo.installation = known.installation;
-                Told::Pull { id, push }
+                Told::Pull { id, push, head }
             }
             Told::Button(mut button) => {
                 button.repo.installation = known.installation;
@@ -257,19 +267,38 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
 
     /// A pull request is to be looked at. One that nobody ever asked for anything on is not: only its pushes are remembered,
     /// because a command may have been written before them.
-    async fn looked(&self, id: PullId, push: Option<domain::pull::Push>, now: Ms) -> Result<Handled, Stopped> {
+    async fn looked(
+        &self,
+        id: PullId,
+        push: Option<domain::pull::Push>,
+        head: Option<CommitSha>,
+        now: Ms,
+    ) -> Result<Handled, Stopped> {
         let state = self.state(&id).await?;
         let mut events: Vec<Event> = push.into_iter().map(Event::Pushed).collect();
+        let mut settle = Settle::default();
+        if let Some(head) = &head {
+            match self.configured(&id, head, now).await {
+                Ok(want) => settle.wants.extend(want),
+                Err(stopped) => {
+                    // What has to wait is the check. A push is remembered at once: a command may come before it is looked at.
+                    if !events.is_empty() {
+                        self.service.apply(&id, &events, &Settle::default()).await?;
+                    }
+                    return Err(stopped);
+                }
+            }
+        }
         if state.is_some_and(|state| state.matters()) || !self.service.settings.always.is_empty() {
             match asked(self.service.forge.pull(&id).await, now)? {
                 Ok(pull) => events.push(Event::Observed(Box::new(pull), now)),
-                Err(why) => return Ok(Handled::Events(id, events, Box::default(), why)),
+                Err(why) => return Ok(Handled::Events(id, events, Box::new(settle), why)),
             }
         }
         if events.is_empty() {
-            return Ok(Handled::Nothing(Box::default(), "nobody asked for anything here".to_owned()));
+            return Ok(Handled::Nothing(Box::new(settle), "nobody asked for anything here".to_owned()));
         }
-        Ok(Handled::Events(id, events, Box::default(), "looked at".to_owned()))
+        Ok(Handled::Events(id, events, Box::new(settle), "looked at".to_owned()))
     }
 
     pub(super) async fn state(&self, id: &PullId) -> Result<Option<PullState>, EngineError> {
@@ -283,8 +312,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             return nothing("a program's comment");
         }
         let suites: Vec<Suite> = self.shared.suites.values().cloned().collect();
-        let understood = parse::understand(&comment.body, &suites);
-        if matches!(understood, Ok(None)) {
+        if matches!(parse::understand(&comment.body, &suites), Ok(None)) {
             return nothing("no command");
         }
         let audit = |action: &str, detail: String| AuditLine {
@@ -300,9 +328,19 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             let settle = Settle { audit: vec![line], ..Settle::default() };
             return Ok(Handled::Nothing(Box::new(settle), "an edited or deleted command".to_owned()));
         }
+        // What is meant depends on what the repository says: it may have presets of its own.
+        let mut found = Arc::new(Configuration::None);
+        if self.shared.serves(&comment.pull.repo.name) {
+            found = match asked(self.shared.configuration(&self.service.forge, &comment.pull.repo).await, now)? {
+                Ok(found) => found,
+                Err(why) => Arc::new(Configuration::Broken { why, digest: None }),
+            };
+        }
+        let suites = found.suites(self.shared);
+        let understood = parse::understand(&comment.body, &suites);
         let author = comment.author.clone().unwrap_or_else(|| comment.sender.clone());
         let reaching = match understood {
-            Ok(Some(command)) => match self.commanded(comment, &author, &command, now).await? {
+            Ok(Some(command)) => match self.commanded(comment, &author, &command, &found, now).await? {
                 Ok(reaching) => reaching,
                 Err(why) => {
                     let settle = Settle { audit: vec![audit("failed", why.clone())], ..Settle::default() };

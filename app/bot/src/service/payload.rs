@@ -19,6 +19,8 @@ pub enum Told {
         id: PullId,
         /// The push that changed it.
         push: Option<Push>,
+        /// Its head, where that is another one than before, or the first.
+        head: Option<CommitSha>,
     },
     /// A button of a check was pressed.
     Button(Box<Button>),
@@ -256,8 +258,10 @@ fn pull(value: &Value) -> Result<Told, &'static str> {
         let at = text(value, "pull_request.updated_at").and_then(time)?;
         Some(Push { before: commit("before")?, after: commit("after")?, at })
     };
-    let push = if text(value, "action") == Some("synchronize") { push() } else { None };
-    Ok(Told::Pull { id, push })
+    let action = text(value, "action").unwrap_or_default();
+    let push = if action == "synchronize" { push() } else { None };
+    let new = matches!(action, "opened" | "synchronize" | "reopened");
+    Ok(Told::Pull { id, push, head: commit("pull_request.head.sha").filter(|_| new) })
 }
 
 #[cfg(test)]

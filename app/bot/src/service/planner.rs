@@ -7,7 +7,7 @@ use domain::ids::{CommitSha, RunId};
 use domain::plan::Plan;
 use domain::ports::forge::{ForgeError, Repo};
 use domain::ports::{Clock as _, Desk, Forge, Manners, NoPlan, Planner, Records as _};
-use domain::pull::{Asked, Cause, Compared, FromPull};
+use domain::pull::{Asked, Cause, Compared, FromPull, OnPush};
 use domain::request::Options;
 use domain::retry::Retry;
 use domain::view::{Answer, Ending};
@@ -34,10 +34,6 @@ pub struct PullPlanner<D, F> {
     pub forge: F,
     /// Where evidence goes.
     pub folder: std::sync::Arc<Folder<DiskStorage>>,
-}
-
-fn no_suite(name: &str) -> NoPlan {
-    never(Ending::Refused, format!("there is no suite {name}"))
 }
 
 fn never(how: Ending, why: impl std::fmt::Display) -> NoPlan {
@@ -80,11 +76,20 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
         self.compared(asked, before, head).await.map_err(|no| without_folders(no, &self.shared))
     }
 
-    async fn manners(&self, _repo: &Repo, suite: &str) -> Result<Manners, NoPlan> {
-        let suite = self.shared.suites.get(suite).ok_or_else(|| no_suite(suite))?;
+    async fn manners(&self, repo: &Repo, suite: &str) -> Result<Manners, NoPlan> {
+        let found = self.shared.suite_of(&self.forge, repo, suite).await;
+        let (suite, broken) = match (found, self.shared.suites.get(suite)) {
+            (Ok(found), _) => (found, false),
+            // Nothing is measured by itself while nobody knows what the repository wants; asked for, it is refused with why.
+            (Err(NoPlan::Never { why, .. }), Some(operators)) => {
+                tracing::warn!(repository = repo.name, why, "pushes start nothing");
+                (operators.clone(), true)
+            }
+            (Err(error), _) => return Err(error),
+        };
         let rerun = &suite.rerun;
         Ok(Manners {
-            on_push: rerun.on_push,
+            on_push: if broken { OnPush::Off } else { rerun.on_push },
             debounce_ms: rerun.debounce.0,
             notify: rerun.notify,
             require_checks: rerun.require_checks.clone(),
@@ -99,7 +104,7 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
 impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     /// The suite, and the commits in a mirror.
     async fn reached(&self, asked: &Asked) -> Result<(Suite, Pinned), NoPlan> {
-        let suite = self.shared.suites.get(&asked.suite).ok_or_else(|| no_suite(&asked.suite))?.clone();
+        let suite = self.shared.suite_of(&self.forge, &asked.pull.repo, &asked.suite).await?;
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
             let why = "the suite runs on the host of this service, and its operator has not allowed that";
             return Err(never(Ending::Refused, why));

@@ -1,10 +1,10 @@
 //! What a button of a check leads to: nothing that a command of the same person would not.
 
-use domain::command::Who;
+use domain::command::{VerbKind, Who};
 use domain::ids::RunId;
 use domain::ports::forge::{Account, Permission, Pull, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
-use domain::pull::{Asked, Cause, Event, PullState, Shown, Stage, may};
+use domain::pull::{Asked, Cause, Event, PullState, Shown, Stage, at_least, may};
 use domain::time::Ms;
 use engine::service::Archive;
 use engine::service::checks::{APPROVE, About, CANCEL, RERUN};
@@ -51,7 +51,16 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         let running = state.running();
         let requester = running.is_some_and(|shown| shown.asked.by.id == button.sender.id);
         let who = if name == CANCEL { Who::RequesterOrWrite } else { Who::Write };
-        let permission = if who == Who::RequesterOrWrite && requester {
+        let found = match asked(self.shared.configuration(&self.service.forge, &id.repo).await, now)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Pressed::Nothing(why)),
+        };
+        let suite = match &about {
+            About::Head { suite, .. } => Some(suite.as_str()),
+            About::Run(run) => state.of_run(run).map(|shown| shown.asked.suite.as_str()),
+        };
+        let least = suite.and_then(|suite| found.least(suite, as_verb(name, &about, &state)));
+        let permission = if who == Who::RequesterOrWrite && requester && least.is_none() {
             Permission::None
         } else {
             match asked(self.service.forge.permission(&id.repo, &button.sender).await, now)? {
@@ -59,7 +68,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
                 Err(why) => return Ok(Pressed::Nothing(why)),
             }
         };
-        if let Err(denied) = may(who, permission, requester, &button.sender.login) {
+        let login = &button.sender.login;
+        if let Err(denied) = may(who, permission, requester, login).and_then(|()| at_least(least, permission, login)) {
             return Ok(Pressed::Nothing(format!("denied: {denied}")));
         }
         let pull = match asked(self.service.forge.pull(&id).await, now)? {
@@ -95,6 +105,23 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
     }
 }
 
+/// The verb that pressing a button is as good as.
+fn as_verb(name: &str, about: &About, state: &PullState) -> VerbKind {
+    let shown = match about {
+        About::Run(run) => state.of_run(run),
+        About::Head { .. } => None,
+    };
+    match (name, shown) {
+        (CANCEL, _) => VerbKind::Cancel,
+        (RERUN, Some(shown)) if !is_decided(shown) => VerbKind::Retry,
+        _ => VerbKind::Run,
+    }
+}
+
+fn is_decided(shown: &Shown) -> bool {
+    matches!(&shown.stage, Stage::Over(over) if over.verdict.is_some())
+}
+
 /// Who asks for a run, and which.
 struct New {
     run: RunId,
@@ -104,8 +131,7 @@ struct New {
 
 /// The same once more: what is missing where there is no verdict, the same request where there is one.
 fn again(shown: &Shown, pull: &Pull, new: New) -> Event {
-    let decided = matches!(&shown.stage, Stage::Over(over) if over.verdict.is_some());
-    if !decided {
+    if !is_decided(shown) {
         let suite = shown.asked.suite.clone();
         return Event::Retry { suite, run: new.run, by: new.by, comment: None };
     }

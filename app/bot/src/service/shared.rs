@@ -7,11 +7,12 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use suite::{Suite, SuiteRef};
 
+use super::repository::Configurations;
 use crate::config::ServiceConfig;
 use crate::failure::Failure;
 use crate::world::{Machine, World};
 
-/// What the parts of a service have in common. Nothing of it changes while the service runs.
+/// What the parts of a service have in common. Nothing of it changes while the service runs, but what is known of repositories.
 #[derive(Clone, Debug)]
 pub struct Shared {
     /// What it was told.
@@ -22,6 +23,8 @@ pub struct Shared {
     pub suites: Arc<BTreeMap<String, Suite>>,
     /// The machine.
     pub machine: Machine,
+    /// What repositories say of themselves, as it was read lately.
+    pub configurations: Arc<Configurations>,
 }
 
 impl Shared {
@@ -36,7 +39,7 @@ impl Shared {
                 .map_err(|error| Failure::Usage(format!("service.suites: {error}")))?;
             suites.insert(name.clone(), suite);
         }
-        Ok(Self { config: Arc::new(config), file, suites: Arc::new(suites), machine })
+        Ok(Self { config: Arc::new(config), file, suites: Arc::new(suites), machine, configurations: Arc::default() })
     }
 
     /// The folder of the evidence.

@@ -61,6 +61,21 @@ pub fn may(who: Who, permission: Permission, requester: bool, login: &str) -> Re
     if fine { Ok(()) } else { Err(Denied::Permission { login: login.to_owned(), needs, has: word(permission) }) }
 }
 
+/// Whether somebody has at least what the repository wants, where it wants more than everybody needs.
+///
+/// # Errors
+/// [`Denied::Permission`].
+pub fn at_least(least: Option<Permission>, permission: Permission, login: &str) -> Result<(), Denied> {
+    if least.is_none_or(|least| permission >= least) {
+        return Ok(());
+    }
+    let needs = match least {
+        Some(Permission::Admin) => "by .github/zephyr-ab.toml of the repository, every right",
+        _ => "by .github/zephyr-ab.toml of the repository, the right to push",
+    };
+    Err(Denied::Permission { login: login.to_owned(), needs, has: word(permission) })
+}
+
 /// The commit that a command means which was written at `written`. For a fork it must be named in full and be the head:
 /// whoever pushes there need not be trusted, and a beginning of a commit id can be forged. In the repository itself it
 /// is the head now, or the one before the first push that is known to be later than the comment. Where nobody knows when that

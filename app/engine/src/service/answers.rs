@@ -182,6 +182,12 @@ pub fn not_built(what: &str) -> Answer {
     )
 }
 
+/// What the repository says of itself cannot be read.
+#[must_use]
+pub fn unreadable(why: &str) -> Answer {
+    refusal(vec![words(why)], vec![vec![words("Nothing was done. The file of the default branch is to be corrected.")]])
+}
+
 /// A repository that this service does not serve.
 #[must_use]
 pub fn not_served(asked: &str) -> Answer {

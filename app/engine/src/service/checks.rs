@@ -7,8 +7,9 @@ use domain::ports::forge::{Button, CheckWanted, Conclusion, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
 use domain::pull::{Approval, NewerFate, PullState};
 use domain::time::Ms;
+use evidence::prose;
 
-use super::saying::{Saying, standing_target};
+use super::saying::{Saying, configuration_target, standing_target};
 use super::{Archive, Service};
 use crate::engine::EngineError;
 
@@ -75,7 +76,47 @@ impl About {
     }
 }
 
+/// What a head would have the repository say of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Configured {
+    /// Nothing any more.
+    Absent,
+    /// This: names of suites, with a line for each thing. Foreign text.
+    Says(Vec<(String, Vec<String>)>),
+    /// Something that cannot be read: where and why. Foreign text.
+    Broken(String),
+}
+
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
+    /// The check of a head that changes what the repository says of itself.
+    ///
+    /// # Errors
+    /// Never in practice: a check can be written.
+    pub fn configuration_check(
+        &self,
+        pull: &PullId,
+        head: &CommitSha,
+        said: &Configured,
+        now: Ms,
+    ) -> Result<Want, EngineError> {
+        let (conclusion, title, summary) = configured(said);
+        let check = CheckWanted {
+            repo: pull.repo.clone(),
+            head: head.clone(),
+            name: check_name("configuration"),
+            external: format!("config:{}:{head}", pull.number),
+            conclusion: Some(conclusion),
+            title: title.to_owned(),
+            summary,
+            text: String::new(),
+            details: None,
+            buttons: Vec::new(),
+            started: Ms(0),
+            ended: None,
+        };
+        Saying::Check { check }.want(configuration_target(pull, head), now)
+    }
+
     /// The checks of heads that no run is about.
     pub(super) fn standing_checks(&self, state: &PullState, now: Ms) -> Result<Vec<Want>, EngineError> {
         let mut wants = Vec::new();
@@ -147,6 +188,35 @@ pub(super) fn approval(state: &PullState, suite: &str, approval: &Approval, now:
         ),
     };
     standing(&state.id, suite, head, Some(conclusion), (title, &summary), buttons, now)
+}
+
+/// Lines that are shown of a suite, and characters of each.
+const SHOWN: (usize, usize) = (40, 300);
+
+/// How the check ends, its title and its summary.
+fn configured(said: &Configured) -> (Conclusion, &'static str, String) {
+    let counts = "It counts as soon as it is on the default branch; what pull requests have of it never does.";
+    match said {
+        Configured::Absent => (
+            Conclusion::Success,
+            "the repository says nothing any more",
+            format!("`.github/zephyr-ab.toml` is not there: what the operator of the service says counts. {counts}"),
+        ),
+        Configured::Broken(why) => (
+            Conclusion::Failure,
+            "it cannot be read",
+            format!("{}\n\nOn the default branch this would refuse every run. {counts}", prose(why, 600)),
+        ),
+        Configured::Says(suites) => {
+            let mut text = format!("`.github/zephyr-ab.toml` can be read. {counts}\n");
+            for (suite, lines) in suites {
+                let shown: Vec<String> = lines.iter().take(SHOWN.0).map(|line| prose(line, SHOWN.1)).collect();
+                let shown = if shown.is_empty() { "nothing".to_owned() } else { shown.join("\n- ") };
+                text.extend(["\n**", &prose(suite, 80), "** sets\n- ", &shown, "\n"]);
+            }
+            (Conclusion::Success, "it can be read", text)
+        }
+    }
 }
 
 fn standing(

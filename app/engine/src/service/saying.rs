@@ -117,6 +117,12 @@ pub fn labels_target(pull: &PullId) -> String {
     format!("labels:{}:{}", pull.repo.id, pull.number)
 }
 
+/// The target of the check of a head that changes what the repository says of itself.
+#[must_use]
+pub fn configuration_target(pull: &PullId, head: &CommitSha) -> String {
+    format!("check:config:{}:{}:{}", pull.repo.id, pull.number, head.short())
+}
+
 /// The target of the notification of a run.
 #[must_use]
 pub fn notify_target(run: &RunId) -> String {

@@ -28,7 +28,7 @@ fn boundary(text: &str, at: prop::sample::Index) -> usize {
 }
 
 #[derive(Clone, Debug)]
-enum Change {
+pub(crate) enum Change {
     Insert(String),
     Delete(usize),
     Copy(prop::sample::Index, usize),
@@ -80,7 +80,12 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn apply(mut text: String, changes: Vec<(prop::sample::Index, Change)>) -> String {
+/// Changes of a text, and where they are made.
+pub(crate) fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, Change)>> {
+    prop::collection::vec((any::<prop::sample::Index>(), change()), 1..8)
+}
+
+pub(crate) fn apply(mut text: String, changes: Vec<(prop::sample::Index, Change)>) -> String {
     for (at, change) in changes {
         let at = boundary(&text, at);
         match change {

@@ -5,6 +5,7 @@
 
 mod errors;
 mod hostile;
+mod repository;
 mod request;
 mod scope;
 mod setup;

@@ -14,12 +14,14 @@ mod retry;
 mod trivial;
 mod weigh;
 
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use domain::request::{KEYS, Key, Request};
 use evidence::{DiskStorage, Folder, Scanner, Templates};
-use suite::SuiteRef;
+use suite::repository::LARGEST;
+use suite::{RepositoryFile, SuiteRef};
 
 pub use answer::{FailOn, Format, Told};
 pub(super) use answer::{exit, print, told};
@@ -83,6 +85,9 @@ pub struct Args {
     /// Folder of suites that go before those that the program brings along.
     #[arg(long, value_name = "DIR")]
     suites: Option<PathBuf>,
+    /// What a repository says of the suite: its .github/zephyr-ab.toml, as a service reads it.
+    #[arg(long, value_name = "FILE")]
+    repository: Option<PathBuf>,
     /// What to print: the comment as plain text or as Markdown, or everything as JSON.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -123,6 +128,10 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
         Request::new(&args.suite, args.pairs.iter().map(String::as_str)).map_err(|e| Failure::Usage(e.to_string()))?;
     let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref())
         .map_err(|e| Failure::Usage(e.to_string()))?;
+    let suite = match &args.repository {
+        Some(path) => suite::repository::apply(&suite, &said(path)?).map_err(|e| Failure::Usage(e.to_string()))?,
+        None => suite,
+    };
     let options = request.options().map_err(|e| Failure::Usage(e.to_string()))?;
     let commits = Commits {
         repo: &args.repo,
@@ -144,6 +153,17 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let told = told(&measured.run, &folder)?;
     print(&measured, &told, &args.out, (args.format, args.all_rows), world)?;
     Ok(answer::exit(&measured, &told, &args.fail_on))
+}
+
+/// Reads what a repository says of suites.
+pub(super) fn said(path: &std::path::Path) -> Result<RepositoryFile, Failure> {
+    let place = path.display().to_string();
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|why| Failure::Usage(format!("{place}: cannot be read: {why}")))?;
+    // One byte more than is allowed shows that there is too much.
+    let read = file.take(LARGEST as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|why| Failure::Usage(format!("{place}: cannot be read: {why}")))?;
+    RepositoryFile::read(&place, &bytes).map_err(|why| Failure::Usage(why.to_string()))
 }
 
 /// What is about to be compared, before the first round.

@@ -15,6 +15,7 @@ use domain::request::{Options, Rounds};
 use lab::bundle::Bundler;
 use lab::git::{Mirror, Source};
 use lab::scratch::{self, Scratch};
+use suite::repository::BESIDE;
 use suite::{Backend, Resolved, Suite};
 
 use super::cost::{agreement, by_suite, unusual};
@@ -142,6 +143,7 @@ pub fn prepare(
     if commits.pinned.is_none() {
         notes.push("a ledger of its own: repeating it does not correct for the repetitions".to_owned());
     }
+    notes.extend(suite.repository.iter().flat_map(|said| said.notes.clone()));
     notes.extend(applied.notes);
     notes.extend(noise.unfit);
     let steps = Roles::of(suite, &resolved, &mut found, &mirror, noise.host.as_deref())?;
@@ -280,12 +282,16 @@ fn skip(suite: &Suite, mirror: &Mirror, arms: &Arms) -> Result<Option<Vec<String
     Ok(Some(all).filter(|reasons| !reasons.is_empty()))
 }
 
-/// The scripts of the suite: it is not whole without them.
+/// The scripts of the suite, and what the repository says of it: it is not whole without them.
 pub(in crate::command) fn beside(suite: &Suite) -> Vec<(String, String)> {
-    let Backend::Iris(cluster) = &suite.backend else { return Vec::new() };
-    let setup = &cluster.launcher.setup;
-    let all: BTreeMap<String, String> =
-        setup.scripts.iter().chain(&setup.commands).map(|script| (script.path.clone(), script.text.clone())).collect();
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    if let Backend::Iris(cluster) = &suite.backend {
+        let setup = &cluster.launcher.setup;
+        all.extend(
+            setup.scripts.iter().chain(&setup.commands).map(|script| (script.path.clone(), script.text.clone())),
+        );
+    }
+    all.extend(suite.repository.iter().map(|said| (BESIDE.to_owned(), said.text.clone())));
     all.into_iter().collect()
 }
 
