@@ -38,6 +38,10 @@ fn refused(comment: &Comment, answer: Answer, why: String) -> Reaching {
     Reaching { events: vec![reacted(comment, Reaction::Confused)], answer: Some(answer), audit: ("denied", why) }
 }
 
+fn not_built(comment: &Comment, verb: &str) -> Reaching {
+    refused(comment, answers::not_built(verb), format!("{verb} is not built"))
+}
+
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F, P, L, R, C> {
     pub(super) async fn commanded(
         &self,
@@ -54,8 +58,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             return Ok(Ok(refused(comment, answer, "the repository is not served".to_owned())));
         }
         if !verb.built {
-            let answer = answers::not_built(verb.name);
-            return Ok(Ok(refused(comment, answer, format!("{} is not built", verb.name))));
+            return Ok(Ok(not_built(comment, verb.name)));
         }
         let state = self.state(&comment.pull).await?;
         let running = state.as_ref().and_then(PullState::running);
@@ -72,13 +75,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             audit: (verb.name, named.clone()),
         };
         let Some(suite) = suite else {
-            return Ok(Ok(match verb.kind {
-                VerbKind::Status => seen(self.service.status(&comment.pull, None).await?),
-                _ => {
-                    let suites = found.suites(self.shared);
-                    seen(help(&parse::known(&suites)))
-                }
-            }));
+            return Ok(Ok(seen(if verb.kind == VerbKind::Status {
+                self.service.status(&comment.pull, None).await?
+            } else {
+                self.help(found)
+            })));
         };
         let mut pull = None;
         if needs_look(verb.kind) {
@@ -96,10 +97,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         let by = || author.login.clone();
         let reason = || command.reason.clone().unwrap_or_default();
         Ok(Ok(match verb.kind {
-            VerbKind::Help => {
-                let suites = found.suites(self.shared);
-                seen(help(&parse::known(&suites)))
-            }
+            VerbKind::Help => seen(self.help(found)),
             VerbKind::Status => seen(self.service.status(&comment.pull, Some(&suite)).await?),
             VerbKind::Explain => {
                 let row = command.row.as_deref().unwrap_or_default();
@@ -133,22 +131,15 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             VerbKind::Run | VerbKind::Plan | VerbKind::Skip | VerbKind::Compare => {
                 let Some(pull) = pull.clone() else { return Ok(Err("the pull request was not looked at".to_owned())) };
                 let pushes = state.as_ref().map(|state| state.pushes.clone()).unwrap_or_default();
-                match self.asking(comment, author, command, &suite, pull, &pushes, now) {
+                match asking(comment, author, command, &suite, pull, &pushes, now) {
                     Err(reaching) => reaching,
-                    Ok(asked) if verb.kind == VerbKind::Plan => reaching(Event::Preview(Box::new(asked)), suite),
-                    Ok(asked) if verb.kind == VerbKind::Skip => {
-                        let (why, detail) = (reason(), format!("{suite}: {}", reason()));
-                        reaching(Event::Skip { asked: Box::new(asked), why }, detail)
-                    }
                     Ok(asked) => {
-                        let detail = format!("{suite} at {}", asked.head);
-                        reaching(Event::Ask(Box::new(asked)), detail)
+                        let (event, detail) = begun(verb.kind, asked, reason());
+                        reaching(event, detail)
                     }
                 }
             }
-            VerbKind::Calibrate | VerbKind::Aa => {
-                refused(comment, answers::not_built(verb.name), format!("{} is not built", verb.name))
-            }
+            VerbKind::Calibrate | VerbKind::Aa => not_built(comment, verb.name),
         }))
     }
 
@@ -190,69 +181,87 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         Ok(Ok(None))
     }
 
-    /// What is asked for, at the head that is meant.
-    #[allow(clippy::too_many_arguments)] // Each is one fact of a command, used once.
-    fn asking(
-        &self,
-        comment: &Comment,
-        author: &Account,
-        command: &Command,
-        suite: &str,
-        pull: Pull,
-        pushes: &[domain::pull::Push],
-        now: Ms,
-    ) -> Result<Asked, Reaching> {
-        let pairs = command.request.pairs.clone();
-        // Whoever looks or puts away runs nothing: any head will do.
-        let starts = matches!(command.verb.kind, VerbKind::Run | VerbKind::Compare);
-        let named = pairs.iter().find(|(key, _)| key == "sha").map(|(_, value)| value.clone());
-        let head = match head_meant(&pull, named.as_deref(), pushes, comment.written) {
-            Ok(head) => head,
-            Err(Denied::NeedsSha { head }) if !starts => head,
-            Err(denied) => return Err(self.no_head(comment, author, suite, &pairs, pull, &denied, now)),
-        };
-        let Some(run) = run_id(comment) else { return Err(no_time(comment)) };
-        Ok(Asked {
-            run,
-            pull: pull.id.clone(),
-            suite: suite.to_owned(),
-            pairs,
-            head,
-            base_ref: pull.base_ref.clone(),
-            base: pull.base.clone(),
-            fork: pull.is_fork(),
-            by: author.clone(),
-            comment: comment.id,
-            at: now,
-            continues: None,
-            retries: None,
-            cause: Cause::Command,
-            jobs: command.verb.kind == VerbKind::Compare,
-        })
+    fn help(&self, found: &Configuration) -> Answer {
+        help(&parse::known(&found.suites(self.shared)))
     }
+}
 
-    /// Why no head is meant; a fork's can be approved with a button.
-    #[allow(clippy::too_many_arguments)] // Each is one fact of a command, used once.
-    fn no_head(
-        &self,
-        comment: &Comment,
-        author: &Account,
-        suite: &str,
-        pairs: &[(String, String)],
-        pull: Pull,
-        denied: &Denied,
-        now: Ms,
-    ) -> Reaching {
-        let line = answers::without_sha(suite, pairs);
-        let mut reaching = refused(comment, answers::denied(denied, &line), denied.to_string());
-        if let Denied::NeedsSha { head } = denied {
-            let pairs = pairs.iter().filter(|(key, _)| key != "sha").cloned().collect();
-            let (head, by) = (head.clone(), author.clone());
-            let approval = Approval { head, pairs, by, comment: comment.id, at: now, over: None };
-            reaching.events = vec![Event::NeedsApproval { suite: suite.to_owned(), approval }];
+/// What is asked for, at the head that is meant.
+#[allow(clippy::too_many_arguments)] // Each is one fact of a command, used once.
+fn asking(
+    comment: &Comment,
+    author: &Account,
+    command: &Command,
+    suite: &str,
+    pull: Pull,
+    pushes: &[domain::pull::Push],
+    now: Ms,
+) -> Result<Asked, Reaching> {
+    let pairs = command.request.pairs.clone();
+    // Whoever looks or puts away runs nothing: any head will do.
+    let starts = matches!(command.verb.kind, VerbKind::Run | VerbKind::Compare);
+    let named = pairs.iter().find(|(key, _)| key == "sha").map(|(_, value)| value.clone());
+    let head = match head_meant(&pull, named.as_deref(), pushes, comment.written) {
+        Ok(head) => head,
+        Err(Denied::NeedsSha { head }) if !starts => head,
+        Err(denied) => return Err(no_head(comment, author, suite, &pairs, pull, &denied, now)),
+    };
+    let Some(run) = run_id(comment) else { return Err(no_time(comment)) };
+    Ok(Asked {
+        run,
+        pull: pull.id.clone(),
+        suite: suite.to_owned(),
+        pairs,
+        head,
+        base_ref: pull.base_ref.clone(),
+        base: pull.base.clone(),
+        fork: pull.is_fork(),
+        by: author.clone(),
+        comment: comment.id,
+        at: now,
+        continues: None,
+        retries: None,
+        cause: Cause::Command,
+        jobs: command.verb.kind == VerbKind::Compare,
+    })
+}
+
+/// Why no head is meant; a fork's can be approved with a button.
+#[allow(clippy::too_many_arguments)] // Each is one fact of a command, used once.
+fn no_head(
+    comment: &Comment,
+    author: &Account,
+    suite: &str,
+    pairs: &[(String, String)],
+    pull: Pull,
+    denied: &Denied,
+    now: Ms,
+) -> Reaching {
+    let line = answers::without_sha(suite, pairs);
+    let mut reaching = refused(comment, answers::denied(denied, &line), denied.to_string());
+    if let Denied::NeedsSha { head } = denied {
+        let pairs = pairs.iter().filter(|(key, _)| key != "sha").cloned().collect();
+        let (head, by) = (head.clone(), author.clone());
+        let approval = Approval { head, pairs, by, comment: comment.id, at: now, over: None };
+        reaching.events = vec![Event::NeedsApproval { suite: suite.to_owned(), approval }];
+    }
+    reaching.events.insert(0, Event::Observed(Box::new(pull), now));
+    reaching
+}
+
+/// What happens with what is asked for, and a line for the audit log.
+fn begun(verb: VerbKind, asked: Asked, why: String) -> (Event, String) {
+    let suite = asked.suite.clone();
+    match verb {
+        VerbKind::Plan => (Event::Preview(Box::new(asked)), suite),
+        VerbKind::Skip => {
+            let detail = format!("{suite}: {why}");
+            (Event::Skip { asked: Box::new(asked), why }, detail)
         }
-        reaching.events.insert(0, Event::Observed(Box::new(pull), now));
-        reaching
+        _ => {
+            let detail = format!("{suite} at {}", asked.head);
+            (Event::Ask(Box::new(asked)), detail)
+        }
     }
 }
 
