@@ -35,10 +35,11 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         Some(judgment) => judged(plan, judgment),
         None => unjudged(plan, all),
     };
-    view.surface = match &plan.origin {
-        origin if origin.pull.is_some() => Surface::Comment,
-        origin if origin.ran.is_empty() => Surface::CommandLine,
-        _ => Surface::Jobs,
+    view.surface = match (plan.origin.pull.is_some(), plan.origin.ran.is_empty()) {
+        (true, true) => Surface::Comment,
+        (true, false) => Surface::CommentJobs,
+        (false, true) => Surface::CommandLine,
+        (false, false) => Surface::Jobs,
     };
     let job = |alive: &Alive| alive.job.as_ref().map_or_else(|| alive.trial.to_string(), ToString::to_string);
     let alive = || ending.alive.iter().map(|alive| Job { id: job(alive), url: None }).collect();

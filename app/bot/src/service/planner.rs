@@ -18,6 +18,7 @@ use suite::{Backend, Suite};
 
 use super::budget;
 use super::shared::Shared;
+use crate::command::compare;
 use crate::command::run::{
     Commits, Known, Pinned, Prepared, Weighed, bring, only, prepare, prepare_more, prepare_retry, weigh,
 };
@@ -100,6 +101,7 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     /// The suite, and the commits in a mirror.
     async fn reached(&self, asked: &Asked) -> Result<(Suite, Pinned), NoPlan> {
         let suite = self.shared.suites.get(&asked.suite).ok_or_else(|| no_suite(&asked.suite))?.clone();
+        comparable(asked, &suite)?;
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
             let why = "the suite runs on the host of this service, and its operator has not allowed that";
             return Err(never(Ending::Refused, why));
@@ -141,6 +143,10 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
 
     /// Whether the plan of `head` is about the files that `before` is about.
     async fn compared(&self, asked: &Asked, before: &Plan, head: &CommitSha) -> Result<Compared, NoPlan> {
+        if asked.jobs {
+            // Another head is none that these jobs were made of.
+            return Ok(Compared::Changed { why: "jobs that somebody named were compared".to_owned() });
+        }
         let asked = Asked { head: head.clone(), ..asked.clone() };
         let (suite, pinned) = self.reached(&asked).await?;
         if suite.digest != before.suite_digest {
@@ -163,11 +169,23 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         }
         let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
         plan.episode = episode(plan.episode, plan.continues.is_some(), plan.retry.as_ref(), looked);
-        budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
+        // Jobs that had run cost nothing any more, and are no measure of what a run of this pull request costs.
+        if !asked.jobs {
+            budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
+        }
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)
     }
+}
+
+/// Jobs are left on a cluster only.
+fn comparable(asked: &Asked, suite: &Suite) -> Result<(), NoPlan> {
+    if asked.jobs && matches!(suite.backend, Backend::Local(_)) {
+        let why = format!("{} runs on the host of this service, where no jobs are left to compare", suite.name);
+        return Err(never(Ending::Refused, why));
+    }
+    Ok(())
 }
 
 /// The episode of a plan that was made for episode `planned`, where `looked` is the last one of its ledger in which somebody
@@ -265,10 +283,13 @@ fn make(
     pinned: &Pinned,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
-    let options = options(asked)?;
-    let commits = commits(asked, pinned);
     let calibration = shared.config.calibrations.get(&asked.suite);
     let known = Known { calibration: calibration.map(PathBuf::as_path), config: shared.file.as_deref() };
+    if asked.jobs {
+        return compare::prepare(suite, &asked.pairs, &known, pinned, world);
+    }
+    let options = options(asked)?;
+    let commits = commits(asked, pinned);
     match (&pinned.retries, &pinned.continues) {
         // Its request is the one that was made then.
         (Some(folder), _) => prepare_retry(suite, &Options::default(), &commits, folder, known.config, world),

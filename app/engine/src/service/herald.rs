@@ -11,7 +11,7 @@ use domain::view::{State, View};
 
 use super::checks::{self, check_name};
 use super::saying::{Saying, carried_target, check_target, notify_target, verdict_target};
-use super::{Archive, Service, told, views};
+use super::{Archive, Service, doubts, told, views};
 use crate::drive::is_finished;
 use crate::engine::{EngineError, key_of, plan_of};
 
@@ -63,8 +63,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 
     async fn herald_run(&self, subject: &Subject, mut said: Settle, now: Ms) -> Result<(), EngineError> {
         let run = Run::from_json(&subject.state)?;
-        let from = plan_of(subject)?.origin.pull;
-        let pull = match from {
+        let plan = plan_of(subject)?;
+        let pull = match &plan.origin.pull {
             Some(from) => self.desk().read(&format!("pull:{}:{}", from.repo, from.number)).await?,
             None => None,
         };
@@ -78,7 +78,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             self.desk().settle(said).await?;
             return Ok(());
         }
-        let over = self.over(&run, now);
+        let mut over = self.over(&run, now);
+        if over.verdict.is_some() {
+            over.said = doubts::said(&shown.asked, &plan, over.said);
+        }
         if now.since(shown.asked.at) > self.settings.notify_after_ms && over.verdict.is_some() {
             said.wants.push(self.notification(shown, &over, now).await?);
         }
@@ -135,7 +138,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             Stage::Planning | Stage::Running => None,
         };
         let ended = over.and_then(|over| over.ended.as_ref().map(|(how, _)| *how));
-        let check = CheckWanted {
+        let mut check = CheckWanted {
             repo: state.id.repo.clone(),
             head: asked.head.clone(),
             name: check_name(&asked.suite),
@@ -153,6 +156,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             started: asked.at,
             ended: over.map(|over| over.at),
         };
+        if let Some(why) = self.doubt(shown).await? {
+            check = doubts::neither(check, &why);
+        }
         // The first word and the last one are said at once, and that it is being stopped; what changes in between is
         // collected.
         let due = match (&shown.stage, &view.state) {
