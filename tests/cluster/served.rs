@@ -48,6 +48,8 @@ pub(super) fn on_a_pull_request(rig: &Rig) {
     let left = rig.jobs(&format!("/{}/zab-{run}", super::rig::USER));
     let live = |state: &str| ["JOB_STATE_RUNNING", "JOB_STATE_PENDING", "JOB_STATE_BUILDING"].contains(&state);
     assert!(!left.is_empty() && left.iter().all(|(_, state)| !live(state)), "{left:?}");
+    let place = super::judged::Place { repo: REPO, number, marker: MARKER, run: &run };
+    super::judged::by_name(rig, &mut app, &place, &done);
     app.assert_lawful();
     app.stop();
 }

@@ -227,7 +227,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
 
 /// Whether the pull request is looked at first: what is done depends on its head.
 fn needs_look(verb: VerbKind) -> bool {
-    use VerbKind::{Aa, Accept, Auto, Calibrate, Cancel, Compare, Confirm, Explain, Help, Plan, Retry, Run, Skip, Status};
+    use VerbKind::{
+        Aa, Accept, Auto, Calibrate, Cancel, Compare, Confirm, Explain, Help, Plan, Retry, Run, Skip, Status,
+    };
     match verb {
         Run | Plan | Skip | Compare | Confirm | Retry | Accept | Auto => true,
         Status | Cancel | Explain | Help | Calibrate | Aa => false,

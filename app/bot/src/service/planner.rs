@@ -8,10 +8,10 @@ use domain::plan::Plan;
 use domain::ports::forge::{ForgeError, Repo};
 use domain::ports::{Clock as _, Desk, Forge, Manners, NoPlan, Planner, Records as _};
 use domain::pull::{Asked, Cause, Compared, FromPull};
-use domain::view::{Answer, Ending};
-use engine::service::preview::{self, Preview};
 use domain::request::Options;
 use domain::retry::Retry;
+use domain::view::{Answer, Ending};
+use engine::service::preview::{self, Preview};
 use evidence::{DiskStorage, Folder};
 use lab::git::{Mirror, Source};
 use suite::{Backend, Suite};
@@ -249,13 +249,7 @@ fn fetch(
 }
 
 /// Holds what was planned against what would be planned now.
-fn held(
-    asked: &Asked,
-    suite: &Suite,
-    pinned: &Pinned,
-    before: &Plan,
-    world: &World<'_>,
-) -> Result<Weighed, Failure> {
+fn held(asked: &Asked, suite: &Suite, pinned: &Pinned, before: &Plan, world: &World<'_>) -> Result<Weighed, Failure> {
     let options = options(asked)?;
     let commits = commits(asked, pinned);
     weigh(suite, &options, &commits, &before.origin, &before.arms, world)

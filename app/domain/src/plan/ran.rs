@@ -48,9 +48,10 @@ impl Doubt {
     /// What was compared, in a few words.
     #[must_use]
     pub fn short(&self) -> &'static str {
-        match self.arms.iter().all(|(_, commit)| commit.is_none()) {
-            true => "jobs of unknown commits were compared",
-            false => "jobs of other commits were compared",
+        if self.arms.iter().all(|(_, commit)| commit.is_none()) {
+            "jobs of unknown commits were compared"
+        } else {
+            "jobs of other commits were compared"
         }
     }
 

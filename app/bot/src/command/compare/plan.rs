@@ -25,7 +25,9 @@ use super::asked::{ArmAsked, Asked};
 use super::recover::{self, Recovered};
 use crate::cli::World;
 use crate::cluster::Connection;
-use crate::command::run::{Known as Files, Noise, Pinned, Prepared, RunsOn, beside, empty_mirror, merge_bases, runtime};
+use crate::command::run::{
+    Known as Files, Noise, Pinned, Prepared, RunsOn, beside, empty_mirror, merge_bases, runtime,
+};
 use crate::failure::Failure;
 
 /// Long enough for jobs that have ended.

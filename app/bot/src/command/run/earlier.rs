@@ -13,8 +13,8 @@ use lab::git::Mirror;
 use lab::scratch::Scratch;
 use suite::Suite;
 
-use super::place::RunsOn;
 use super::cost::{agreement, by_suite};
+use super::place::RunsOn;
 use super::plan::{Commits, Pinned, Prepared, beside, mirror, usage};
 use crate::cli::World;
 use crate::failure::Failure;

@@ -30,9 +30,9 @@ pub use follow::{Ended, Measured, measure};
 pub(super) use found::merge_bases;
 pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
+pub(crate) use plan::only;
 pub use plan::{Commits, Known, Pinned, Prepared, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
-pub(crate) use plan::only;
 pub use retry::{bring, retry as prepare_retry};
 pub use weigh::{Weighed, weigh};
 
