@@ -66,8 +66,9 @@ pub(super) fn by_name(rig: &Rig, app: &mut App, place: &Place<'_>, done: &str) {
     rig.proxy.heal();
     app.start();
     let (conclusion, title) = place.ends(app, 2);
-    let body = place.says(app, "existing jobs were compared and nothing was launched");
-    assert!(body.contains("were made of the commits of this pull request, merge base "), "{body}");
+    let body = place.says(app, "Existing jobs are compared here, and nothing was launched.");
+    assert!(body.contains("They say that they were made of the merge base and the head of this pull request."), "{body}");
+    assert!(body.contains("nothing was launched: whether they ran side by side"), "{body}");
     assert_eq!(heading(&body), heading(done), "the same jobs come to the same");
     let first = app.checks().into_iter().find(|check| check.external_id == place.run).expect("the check of the run");
     assert_eq!((first.conclusion, &first.output["title"]), (Some(conclusion), &title));
@@ -76,7 +77,7 @@ pub(super) fn by_name(rig: &Rig, app: &mut App, place: &Place<'_>, done: &str) {
     let (conclusion, title) = place.ends(app, 3);
     assert_eq!(conclusion, "neutral", "{title}");
     assert!(title.starts_with("jobs of other commits were compared: "), "{title}");
-    let body = place.says(app, "so this says nothing of the head");
+    let body = place.says(app, "this says nothing of the head");
     assert!(body.contains("which is not the merge base") && body.contains("which is not the head"), "{body}");
 
     // Nobody's job: what was said before stands.
@@ -85,7 +86,7 @@ pub(super) fn by_name(rig: &Rig, app: &mut App, place: &Place<'_>, done: &str) {
         let all = app.sandbox.comments(place.repo, place.number);
         all.into_iter().find(|comment| comment.via_app && comment.body.contains("does not know this job"))
     });
-    place.says(app, "so this says nothing of the head");
+    place.says(app, "this says nothing of the head");
     assert_eq!(app.checks().len(), 3);
     assert_eq!(rig.proxy.launched(), launched, "nothing is launched");
     assert_eq!(stopped(), before_stopped, "nothing is stopped");

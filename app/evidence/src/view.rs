@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::arms::Role;
 use domain::comparability::Sameness;
-use domain::ids::RunId;
+use domain::ids::{CommitSha, RunId};
 use domain::plan::Plan;
 use domain::ports::{Alive, Discard, Ending, Fate, How, LookKind, TrialFate};
 use domain::rounds::TrialName;
@@ -85,13 +85,17 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.troubles = plan.roles().iter().flat_map(|role| troubles(bundle, role)).collect();
     view.timeline = all.iter().filter_map(moment).collect();
     view.reproduce = reproduce::lines(plan);
+    // Jobs that somebody named on a pull request need not be of its head.
+    let head = |commit: &CommitSha| {
+        origin.ran.is_empty() || origin.head.is_empty() || origin.head == commit.as_str()
+    };
     view.provenance = Provenance {
         repository: Some(origin.repository.clone()).filter(|repository| !repository.is_empty()),
         head: plan
             .arms
             .treatments()
             .first()
-            .filter(|treatment| known(&Role::Treatment(treatment.name.clone())))
+            .filter(|treatment| known(&Role::Treatment(treatment.name.clone())) && head(&treatment.commit))
             .map(|treatment| treatment.commit.to_string()),
         merge_base: origin.merge_bases.first().map(ToString::to_string),
         run: Some(plan.run.to_string()),

@@ -70,7 +70,7 @@ impl Doubt {
             }
         };
         let all: Vec<String> = self.arms.iter().map(of).collect();
-        format!("{}; so this says nothing of the head {}", all.join(", "), self.head.short())
+        format!("{}: this says nothing of the head {}", all.join(", and "), self.head.short())
     }
 }
 
@@ -102,12 +102,12 @@ mod tests {
         for ((origin, arms), short, words) in [
             (of('b', 'a', &[]), None, ""),
             (of('c', 'a', &[]), None, ""),
-            (of('b', 'd', &[]), other, "of head were made of ddddddd, which is not the head aaaaaaa; so"),
+            (of('b', 'd', &[]), other, "of head were made of ddddddd, which is not the head aaaaaaa: this"),
             // The head against itself would always pass.
-            (of('a', 'a', &[]), other, "of control were made of aaaaaaa, which is not the merge base bbbbbbb; so"),
-            (of('b', 'a', &["head"]), unknown, "which commit the jobs of head were made of is not known; so"),
-            (of('b', 'a', &["control"]), unknown, "which commit the jobs of control were made of is not known; so"),
-            (of('d', 'a', &["head"]), other, "merge base bbbbbbb, which commit the jobs of head"),
+            (of('a', 'a', &[]), other, "of control were made of aaaaaaa, which is not the merge base bbbbbbb: this"),
+            (of('b', 'a', &["head"]), unknown, "which commit the jobs of head were made of is not known: this"),
+            (of('b', 'a', &["control"]), unknown, "which commit the jobs of control were made of is not known: this"),
+            (of('d', 'a', &["head"]), other, "merge base bbbbbbb, and which commit the jobs of head"),
         ] {
             let doubt = origin.doubt(&arms, &head);
             assert_eq!(doubt.as_ref().map(Doubt::short), short, "{origin:?} {arms:?}");
@@ -121,7 +121,7 @@ mod tests {
         let (origin, arms) = of('b', 'a', &[]);
         let nowhere = Origin { merge_bases: Vec::new(), ..origin.clone() };
         let doubt = nowhere.doubt(&arms, &sha('a')).unwrap();
-        assert!(doubt.words().contains("bbbbbbb, which is not the merge base of this pull request; so"), "{doubt:?}");
+        assert!(doubt.words().contains("bbbbbbb, which is not the merge base of this pull request: this"), "{doubt:?}");
         let launched = Origin { ran: std::collections::BTreeMap::new(), ..nowhere };
         assert_eq!(launched.doubt(&arms, &sha('a')), None);
     }

@@ -4,7 +4,9 @@ use domain::plan::{Doubt, Plan};
 use domain::ports::forge::{CheckWanted, Conclusion};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
 use domain::pull::{Asked, Shown, Stage};
+use domain::view::Span;
 
+use super::answers::words;
 use super::{Archive, Service};
 use crate::engine::{EngineError, key_of, plan_of};
 
@@ -30,7 +32,7 @@ fn of(asked: &Asked, plan: Option<&Plan>) -> Option<Why> {
         None if asked.jobs => Some(Why {
             short: "jobs of unknown commits were compared",
             words: format!(
-                "what the jobs were made of cannot be read any more; so this says nothing of the head {}",
+                "what the jobs were made of cannot be read any more: this says nothing of the head {}",
                 asked.head.short()
             ),
         }),
@@ -60,16 +62,45 @@ pub(super) fn neither(check: CheckWanted, why: &Why) -> CheckWanted {
     }
 }
 
+/// What a comparison of jobs that somebody named needs to have said of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    /// What the comment says first; nothing of a run that launches its jobs.
+    pub(super) remark: Option<Vec<Span>>,
+    /// Why its verdict is no word about its head; `None` where it is one, and where there is none.
+    pub(super) doubt: Option<Why>,
+}
+
+/// What is said of named jobs, by the plan where there is one.
+fn named(shown: &Shown, plan: Option<&Plan>) -> Named {
+    if !shown.asked.jobs {
+        return Named::default();
+    }
+    let (planned, decided) = match &shown.stage {
+        Stage::Planning => (false, false),
+        Stage::Running => (true, false),
+        Stage::Over(over) => (over.verdict.is_some(), over.verdict.is_some()),
+    };
+    let why = planned.then(|| of(&shown.asked, plan)).flatten();
+    let rest = match (&why, planned) {
+        (Some(why), _) => format!(" It is not about this pull request as it is: {}.", why.words),
+        (None, true) => " They say that they were made of the merge base and the head of this pull request.".to_owned(),
+        (None, false) => String::new(),
+    };
+    let remark = vec![words(format!("Existing jobs are compared here, and nothing was launched.{rest}"))];
+    Named { remark: Some(remark), doubt: why.filter(|_| decided) }
+}
+
 impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, P, L, R, C> {
-    /// Why the verdict that is shown is no word about its head; `None` where it is one, and where there is none.
-    pub(super) async fn doubt(&self, shown: &Shown) -> Result<Option<Why>, EngineError> {
-        let decided = matches!(&shown.stage, Stage::Over(over) if over.verdict.is_some());
-        if !decided || !shown.asked.jobs {
-            return Ok(None);
-        }
-        let subject = self.desk().read(&key_of(&shown.asked.run)).await?;
+    /// What is said of the jobs that are compared.
+    ///
+    /// # Errors
+    /// A failing store, or a plan that cannot be read.
+    pub(super) async fn named(&self, shown: &Shown) -> Result<Named, EngineError> {
+        let subject =
+            if shown.asked.jobs { self.desk().read(&key_of(&shown.asked.run)).await? } else { None };
         let plan = subject.as_ref().map(plan_of).transpose()?;
-        Ok(of(&shown.asked, plan.as_ref()))
+        Ok(named(shown, plan.as_ref()))
     }
 }
 
@@ -78,8 +109,9 @@ mod tests {
     use super::*;
     use domain::ids::CommitSha;
     use domain::ports::forge::{Account, PullId, Repo};
-    use domain::pull::Cause;
+    use domain::pull::{Cause, Over};
     use domain::time::Ms;
+    use domain::view::Verdict;
 
     fn asked(jobs: bool) -> Asked {
         let head: CommitSha = "a".repeat(40).parse().unwrap();
@@ -126,9 +158,42 @@ mod tests {
             assert_eq!(told.title, "jobs of unknown commits were compared: no regression");
             assert_eq!(
                 told.summary,
-                "Existing jobs were compared, and what the jobs were made of cannot be read any more; so this says \
+                "Existing jobs were compared, and what the jobs were made of cannot be read any more: this says \
                  nothing of the head aaaaaaa.\n\nAll is well."
             );
         }
+    }
+
+    #[test]
+    fn a_comment_says_that_existing_jobs_were_compared() {
+        let shown = |jobs, stage| Shown {
+            asked: asked(jobs),
+            stage,
+            history: Vec::new(),
+            before: None,
+            waits: None,
+            newer: None,
+            decision: None,
+        };
+        assert_eq!(named(&shown(false, Stage::Running), None), Named::default());
+        let planning = named(&shown(true, Stage::Planning), None);
+        assert_eq!(planning.remark, Some(vec![words("Existing jobs are compared here, and nothing was launched.")]));
+        assert_eq!(planning.doubt, None);
+        let running = named(&shown(true, Stage::Running), None);
+        let unread = "Existing jobs are compared here, and nothing was launched. It is not about this pull request as it is: what \
+                      the jobs were made of cannot be read any more: this says nothing of the head aaaaaaa.";
+        assert_eq!(running.remark, Some(vec![words(unread)]));
+        assert_eq!(running.doubt, None);
+        let over = |verdict| Over {
+            verdict,
+            ended: None,
+            said: String::new(),
+            evidence: None,
+            alive: Vec::new(),
+            at: Ms(1),
+        };
+        let passed = named(&shown(true, Stage::Over(over(Some(Verdict::Pass)))), None);
+        assert_eq!(passed.doubt, of(&asked(true), None));
+        assert_eq!(named(&shown(true, Stage::Over(over(None))), None), planning);
     }
 }

@@ -121,7 +121,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let mut view = self.view(state, shown, now).await?;
         view.history.clone_from(&shown.history);
         view.decision.clone_from(&shown.decision);
-        view.remarks = told::remarks(state, shown, now);
+        let named = self.named(shown).await?;
+        view.remarks = named.remark.clone().into_iter().chain(told::remarks(state, shown, now)).collect();
         let bad = |error: &dyn std::fmt::Display| EngineError::Stored {
             what: "the comment",
             key: shown.asked.run.to_string(),
@@ -156,8 +157,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             started: asked.at,
             ended: over.map(|over| over.at),
         };
-        if let Some(why) = self.doubt(shown).await? {
-            check = doubts::neither(check, &why);
+        if let Some(why) = &named.doubt {
+            check = doubts::neither(check, why);
         }
         // The first word and the last one are said at once, and that it is being stopped; what changes in between is
         // collected.

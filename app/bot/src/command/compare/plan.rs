@@ -166,16 +166,10 @@ fn notes(origin: &Origin, arms: &Arms, pinned: Option<&Pinned>) -> Vec<String> {
         return vec!["jobs that had run before: whether they ran side by side is for whoever names them".to_owned()];
     };
     let whose = match origin.doubt(arms, &pinned.head) {
-        Some(doubt) => doubt.words(),
-        None => format!(
-            "the jobs say that they were made of the commits of this pull request, merge base {} and head {}",
-            arms.control().short(),
-            pinned.head.short()
-        ),
+        Some(doubt) => doubt.short(),
+        None => "jobs of the commits of this pull request were compared",
     };
-    let existing = "existing jobs were compared and nothing was launched: whether they ran side by side is for whoever named \
-                    them";
-    vec![existing.to_owned(), whose]
+    vec![whose.to_owned(), "nothing was launched: whether they ran side by side is for whoever named them".to_owned()]
 }
 
 fn arms(asked: &Asked) -> impl Iterator<Item = (Role, &ArmAsked)> {
