@@ -316,6 +316,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn jobs_are_left_on_a_cluster_only() {
+        let asked = |jobs: bool| -> Asked {
+            serde_json::from_value(serde_json::json!({
+                "run": RunId::new(1_795_984_130, 7).unwrap(),
+                "pull": { "repo": { "id": 7, "name": "octo/demo", "installation": 3 }, "number": 42 },
+                "suite": "demo",
+                "pairs": [["control", "/me/a"], ["treatment", "head@/me/b"]],
+                "head": "a".repeat(40),
+                "base_ref": "main",
+                "base": "b".repeat(40),
+                "fork": false,
+                "by": { "id": 5, "login": "mona" },
+                "comment": 9,
+                "at": 1,
+                "jobs": jobs,
+            }))
+            .unwrap()
+        };
+        let suite = |name: &str| suite::load(&suite::SuiteRef::Name(name.to_owned()), None).unwrap();
+        assert_eq!(comparable(&asked(true), &suite("rig")), Ok(()));
+        assert_eq!(comparable(&asked(false), &suite("demo")), Ok(()));
+        let why = "demo runs on the host of this service, where no jobs are left to compare".to_owned();
+        assert_eq!(comparable(&asked(true), &suite("demo")), Err(NoPlan::Never { how: Ending::Refused, why }));
+    }
+
+    #[test]
     fn a_look_is_taken_once_and_none_for_free() {
         let retry = |looked| Retry { looked, ..Retry::default() };
         for (planned, continues, retry, looked, expected) in [

@@ -49,7 +49,10 @@ impl Why {
 
 /// What a run came to, as it is told later: `said` where it is about the head.
 pub(super) fn said(asked: &Asked, plan: &Plan, said: String) -> String {
-    of(asked, Some(plan)).map_or_else(|| said.clone(), |why| why.before(&said))
+    match of(asked, Some(plan)) {
+        Some(why) => why.before(&said),
+        None => said,
+    }
 }
 
 /// The check of a comparison that is no word about its head: neither for it nor against it.
