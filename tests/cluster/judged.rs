@@ -67,7 +67,10 @@ pub(super) fn by_name(rig: &Rig, app: &mut App, place: &Place<'_>, done: &str) {
     app.start();
     let (conclusion, title) = place.ends(app, 2);
     let body = place.says(app, "Existing jobs are compared here, and nothing was launched.");
-    assert!(body.contains("They say that they were made of the merge base and the head of this pull request."), "{body}");
+    assert!(
+        body.contains("They say that they were made of the merge base and the head of this pull request."),
+        "{body}"
+    );
     assert!(body.contains("nothing was launched: whether they ran side by side"), "{body}");
     assert_eq!(heading(&body), heading(done), "the same jobs come to the same");
     let first = app.checks().into_iter().find(|check| check.external_id == place.run).expect("the check of the run");

@@ -100,8 +100,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// # Errors
     /// A failing store, or a plan that cannot be read.
     pub(super) async fn named(&self, shown: &Shown) -> Result<Named, EngineError> {
-        let subject =
-            if shown.asked.jobs { self.desk().read(&key_of(&shown.asked.run)).await? } else { None };
+        let subject = if shown.asked.jobs { self.desk().read(&key_of(&shown.asked.run)).await? } else { None };
         let plan = subject.as_ref().map(plan_of).transpose()?;
         Ok(named(shown, plan.as_ref()))
     }
@@ -187,14 +186,8 @@ mod tests {
                       the jobs were made of cannot be read any more: this says nothing of the head aaaaaaa.";
         assert_eq!(running.remark, Some(vec![words(unread)]));
         assert_eq!(running.doubt, None);
-        let over = |verdict| Over {
-            verdict,
-            ended: None,
-            said: String::new(),
-            evidence: None,
-            alive: Vec::new(),
-            at: Ms(1),
-        };
+        let over =
+            |verdict| Over { verdict, ended: None, said: String::new(), evidence: None, alive: Vec::new(), at: Ms(1) };
         let passed = named(&shown(true, Stage::Over(over(Some(Verdict::Pass)))), None);
         assert_eq!(passed.doubt, of(&asked(true), None));
         assert_eq!(named(&shown(true, Stage::Over(over(None))), None), planning);

@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn what_ran_is_read_as_it_is_written() {
-        for text in ["/me/a", "/me/a/b", "20261129-202850-8d10c1b5", "a-20261129-202850-8d10c1b5,b-20261129-202851-8d10c1b5"]
+        for text in
+            ["/me/a", "/me/a/b", "20261129-202850-8d10c1b5", "a-20261129-202850-8d10c1b5,b-20261129-202851-8d10c1b5"]
         {
             let ran: Ran = text.parse().unwrap();
             assert_eq!(matches!(ran, Ran::Job(_)), text.starts_with('/'), "{text}");
