@@ -6,6 +6,7 @@
 mod churn;
 mod compared;
 mod http;
+mod judged;
 mod lines;
 mod measured;
 mod proxy;

@@ -82,6 +82,11 @@ impl Proxy {
         held(&self.kept).faults.push_back((method, fault));
     }
 
+    /// No fault is met any more.
+    pub(super) fn heal(&self) {
+        held(&self.kept).faults.clear();
+    }
+
     /// All calls so far.
     pub(super) fn calls(&self) -> Vec<Call> {
         held(&self.kept).calls.clone()

@@ -92,6 +92,13 @@ pub(super) fn on_a_pull_request(rig: &Rig) {
     app.until("the check of the third head", || ended_check(&app, &third));
     let left = rig.jobs(&format!("/{USER}/zab-"));
     assert!(left.iter().all(|(_, state)| !live(state)), "{left:?}");
+
+    // Jobs that had run before, named on the pull request whose head they are of.
+    rig.repository.git(&["push", "--quiet", &bare, "trapped:named"]);
+    let number = app.sandbox.pull(REPO, "named", "main", "MinHash twice, named", "mona").expect("a pull request");
+    let named = app.sandbox.look(REPO, number).expect("a pull request").pull.expect("a pull request").head_sha;
+    let place = super::judged::Place { repo: REPO, number, marker: MARKER, head: &named };
+    super::judged::by_name(rig, &mut app, &place);
     app.assert_lawful();
     app.stop();
 }

@@ -1,5 +1,7 @@
 //! Everything about a run that is decided before anything starts.
 
+mod ran;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,8 @@ use crate::rounds::RoundMode;
 use crate::scope::ScopeOf;
 use crate::view::Calibrated;
 use crate::workload::Workload;
+
+pub use ran::Doubt;
 
 /// The schema of [`Plan`] that this version writes; a newer one is refused.
 pub const PLAN_SCHEMA: u32 = 1;

@@ -7,14 +7,15 @@
 //! [`views`] what a comment shows before there is a folder of evidence, [`saying`] what is wanted of the forge,
 //! [`remarks`] what the comment says about newer commits and decisions, [`explain`] how the number of a row came to be,
 //! [`preview`] what a comparison would be, [`conclusions`] how its check ends, [`checks`] the checks that no run is about,
-//! [`pushes`] what has to be known of a push, `spent` what a run has used, `notify` how somebody is told of a verdict, [`labels`] what
-//! a pull request is labelled, [`announce`] what others are told.
+//! [`pushes`] what has to be known of a push, `spent` what a run has used, `notify` how somebody is told of a verdict, [`labels`]
+//! what a pull request is labelled, [`announce`] what others are told, `doubts` what jobs that had run before may say of a head.
 
 pub mod announce;
 pub mod answers;
 pub mod apply;
 pub mod checks;
 pub mod conclusions;
+mod doubts;
 pub mod explain;
 mod herald;
 pub mod labels;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::arms::Role;
 use domain::comparability::Sameness;
-use domain::ids::RunId;
+use domain::ids::{CommitSha, RunId};
 use domain::plan::Plan;
 use domain::ports::{Alive, Discard, Ending, Fate, How, LookKind, TrialFate};
 use domain::rounds::TrialName;
@@ -35,10 +35,11 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
         Some(judgment) => judged(plan, judgment),
         None => unjudged(plan, all),
     };
-    view.surface = match &plan.origin {
-        origin if origin.pull.is_some() => Surface::Comment,
-        origin if origin.ran.is_empty() => Surface::CommandLine,
-        _ => Surface::Jobs,
+    view.surface = match (plan.origin.pull.is_some(), plan.origin.ran.is_empty()) {
+        (true, true) => Surface::Comment,
+        (true, false) => Surface::CommentJobs,
+        (false, true) => Surface::CommandLine,
+        (false, false) => Surface::Jobs,
     };
     let job = |alive: &Alive| alive.job.as_ref().map_or_else(|| alive.trial.to_string(), ToString::to_string);
     let alive = || ending.alive.iter().map(|alive| Job { id: job(alive), url: None }).collect();
@@ -84,13 +85,15 @@ pub fn view(bundle: &Bundle, ending: &Ending, judgment: Option<&Judgment>) -> Vi
     view.troubles = plan.roles().iter().flat_map(|role| troubles(bundle, role)).collect();
     view.timeline = all.iter().filter_map(moment).collect();
     view.reproduce = reproduce::lines(plan, bundle.repository);
+    // Jobs that somebody named on a pull request need not be of its head.
+    let head = |commit: &CommitSha| origin.ran.is_empty() || origin.head.is_empty() || origin.head == commit.as_str();
     view.provenance = Provenance {
         repository: Some(origin.repository.clone()).filter(|repository| !repository.is_empty()),
         head: plan
             .arms
             .treatments()
             .first()
-            .filter(|treatment| known(&Role::Treatment(treatment.name.clone())))
+            .filter(|treatment| known(&Role::Treatment(treatment.name.clone())) && head(&treatment.commit))
             .map(|treatment| treatment.commit.to_string()),
         merge_base: origin.merge_bases.first().map(ToString::to_string),
         run: Some(plan.run.to_string()),

@@ -163,6 +163,7 @@ impl Teller<'_> {
                 format!("zephyr-ab run ... rounds=+{n} --continue <the folder of this evidence>")
             }
             Surface::Jobs => format!("zephyr-ab compare ... with {n} more of each arm's jobs"),
+            Surface::CommentJobs => format!("/ab-test {suite} compare ... with {n} more of each arm's jobs"),
         };
         let more = |n: u64| self.dialect.code(&command(n), 80).replace('\u{200B}', "");
         let say = |key: &str, rounds: u64| {

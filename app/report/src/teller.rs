@@ -40,6 +40,7 @@ impl<'a> Teller<'a> {
             Surface::Comment => &[],
             Surface::CommandLine => &["cli"],
             Surface::Jobs => &["jobs", "cli"],
+            Surface::CommentJobs => &["jobs"],
         };
         let own = ends.iter().map(|end| format!("{key}.{end}")).find(|own| self.words.has(own));
         self.words.say(own.as_deref().unwrap_or(key), values)

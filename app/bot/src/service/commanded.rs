@@ -198,8 +198,8 @@ fn asking(
     now: Ms,
 ) -> Result<Asked, Reaching> {
     let pairs = command.request.pairs.clone();
-    // Whoever looks or puts away runs nothing: any head will do.
-    let starts = matches!(command.verb.kind, VerbKind::Run | VerbKind::Compare);
+    // Whoever looks, puts away or names jobs that had run runs nothing: any head will do.
+    let starts = command.verb.kind == VerbKind::Run;
     let named = pairs.iter().find(|(key, _)| key == "sha").map(|(_, value)| value.clone());
     let head = match head_meant(&pull, named.as_deref(), pushes, comment.written) {
         Ok(head) => head,

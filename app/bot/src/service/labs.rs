@@ -13,6 +13,7 @@ use domain::rounds::TrialName;
 use lab::bundle::Bundler;
 use lab::git::Mirror;
 use lab::iris::IrisLab;
+use lab::iris::existing::ExistingLab;
 use lab::local::{LocalLab, Settings};
 use suite::Backend;
 
@@ -27,13 +28,29 @@ use crate::failure::Failure;
 enum Place {
     Here(Arc<LocalLab>),
     Cluster(Arc<IrisLab>),
+    /// Jobs of somebody else, which are looked at only.
+    Existing(Arc<ExistingLab>),
 }
 
 #[derive(Default)]
 struct Known {
     runs: BTreeMap<RunId, Place>,
+    /// Jobs that had run before the comparison that looks at them.
+    existing: BTreeMap<JobId, Arc<ExistingLab>>,
     here: BTreeMap<u64, Arc<LocalLab>>,
     clusters: BTreeMap<(String, u64), Arc<IrisLab>>,
+}
+
+impl Known {
+    /// The backend of a comparison that looks at a job.
+    fn looking(&self, job: &JobId) -> Option<Place> {
+        self.existing.get(job).map(|lab| Place::Existing(Arc::clone(lab)))
+    }
+}
+
+/// Whether a plan compares a job that had run before.
+fn looks_at(plan: &Plan, job: &JobId) -> bool {
+    plan.origin.ran.values().flatten().any(|ran| ran == job.as_str())
 }
 
 /// The backends of a service.
@@ -61,20 +78,55 @@ impl<D: Desk + Clone> Labs<D> {
             return Ok(place.clone());
         }
         let place = self.open(plan).await.map_err(|failure| Unreachable(failure.to_string()))?;
-        self.known().runs.insert(plan.run.clone(), place.clone());
+        let mut known = self.known();
+        if let Place::Existing(lab) = &place {
+            known.existing.extend(lab.jobs().map(|job| (job.clone(), Arc::clone(lab))));
+        }
+        known.runs.insert(plan.run.clone(), place.clone());
         Ok(place)
+    }
+
+    async fn plan(&self, run: &RunId) -> Result<Option<Plan>, Unreachable> {
+        let subject = self.desk.read(&format!("run:{run}")).await.map_err(|why| Unreachable(why.to_string()))?;
+        let plan = subject.map(|subject| serde_json::from_str(&subject.body)).transpose();
+        plan.map_err(|why| Unreachable(why.to_string()))
+    }
+
+    /// The backend of the comparison that looks at a job which somebody named. It may be called like a trial of ours, and
+    /// is nobody's to stop all the same.
+    async fn existing(&self, job: &JobId) -> Result<Option<Place>, Unreachable> {
+        if let Some(place) = self.known().looking(job) {
+            return Ok(Some(place));
+        }
+        // After a restart, or where another service had begun it.
+        let active = self.desk.active_runs().await.map_err(|why| Unreachable(why.to_string()))?;
+        for row in active.iter().filter(|row| row.ledger.is_some()) {
+            if self.known().runs.contains_key(&row.id) {
+                continue;
+            }
+            if let Some(plan) = self.plan(&row.id).await?.filter(|plan| looks_at(plan, job)) {
+                self.of_plan(&plan).await?;
+                return Ok(self.known().looking(job));
+            }
+        }
+        Ok(None)
     }
 
     async fn of_job(&self, job: &JobId) -> Result<Place, Unreachable> {
         let trial: Result<TrialName, _> = job.root_name().parse();
-        let trial = trial.map_err(|why| Unreachable(format!("{job} is no job of a run: {why}")))?;
-        if let Some(place) = self.known().runs.get(&trial.run) {
-            return Ok(place.clone());
+        let known = {
+            let known = self.known();
+            let ours = || trial.as_ref().ok().and_then(|trial| known.runs.get(&trial.run).cloned());
+            known.looking(job).or_else(ours)
+        };
+        if let Some(place) = known {
+            return Ok(place);
         }
-        let subject =
-            self.desk.read(&format!("run:{}", trial.run)).await.map_err(|why| Unreachable(why.to_string()))?;
-        let subject = subject.ok_or_else(|| Unreachable(format!("there is no run {}", trial.run)))?;
-        let plan: Plan = serde_json::from_str(&subject.body).map_err(|why| Unreachable(why.to_string()))?;
+        if let Some(place) = self.existing(job).await? {
+            return Ok(place);
+        }
+        let run = trial.map_err(|why| Unreachable(format!("{job} is no job of a run: {why}")))?.run;
+        let plan = self.plan(&run).await?.ok_or_else(|| Unreachable(format!("there is no run {run}")))?;
         self.of_plan(&plan).await
     }
 
@@ -98,9 +150,18 @@ impl<D: Desk + Clone> Labs<D> {
             known.here.insert(repo, Arc::clone(&here));
             return Ok(Place::Here(here));
         };
-        let key = (cluster.launcher.cluster.clone(), repo);
+        let there = self.cluster(&cluster.launcher.cluster, repo, mirror).await?;
+        if plan.origin.ran.is_empty() {
+            return Ok(Place::Cluster(there));
+        }
+        let looks = ExistingLab::of_plan(there, plan).map_err(anyhow::Error::from)?;
+        Ok(Place::Existing(Arc::new(looks)))
+    }
+
+    async fn cluster(&self, name: &str, repo: u64, mirror: Mirror) -> Result<Arc<IrisLab>, Failure> {
+        let key = (name.to_owned(), repo);
         if let Some(there) = self.known().clusters.get(&key) {
-            return Ok(Place::Cluster(Arc::clone(there)));
+            return Ok(Arc::clone(there));
         }
         let (file, name) = (self.shared.file.clone(), key.0.clone());
         let connect = move |world: &mut crate::world::World<'_>| {
@@ -110,7 +171,7 @@ impl<D: Desk + Clone> Labs<D> {
         let connection = self.shared.apart(connect).await?;
         let there = Arc::new(connection.lab(Arc::new(Bundler::new(mirror))));
         self.known().clusters.insert(key, Arc::clone(&there));
-        Ok(Place::Cluster(there))
+        Ok(there)
     }
 }
 
@@ -119,6 +180,7 @@ impl<D: Desk + Clone> Lab for Labs<D> {
         match self.of_plan(plan).await {
             Ok(Place::Here(lab)) => lab.submit(plan, trial, role).await,
             Ok(Place::Cluster(lab)) => lab.submit(plan, trial, role).await,
+            Ok(Place::Existing(lab)) => lab.submit(plan, trial, role).await,
             Err(why) => Submitted::NoAnswer(why.0),
         }
     }
@@ -135,6 +197,7 @@ impl<D: Desk + Clone> Lab for Labs<D> {
         match place {
             Place::Here(lab) => lab.adopt(plan, trial, role, job).await,
             Place::Cluster(lab) => lab.adopt(plan, trial, role, job).await,
+            Place::Existing(lab) => lab.adopt(plan, trial, role, job).await,
         }
     }
 
@@ -146,6 +209,7 @@ impl<D: Desk + Clone> Lab for Labs<D> {
                 None => Ok(format!("/local/{trial}").parse().ok()),
             },
             Place::Cluster(lab) => lab.find(plan, trial).await,
+            Place::Existing(lab) => lab.find(plan, trial).await,
         }
     }
 
@@ -156,6 +220,7 @@ impl<D: Desk + Clone> Lab for Labs<D> {
                 state => state,
             }),
             Place::Cluster(lab) => lab.poll(job).await,
+            Place::Existing(lab) => lab.poll(job).await,
         }
     }
 
@@ -167,14 +232,21 @@ impl<D: Desk + Clone> Lab for Labs<D> {
             }
             Ok(Place::Here(lab)) => lab.collect(plan, trial, job, probe).await,
             Ok(Place::Cluster(lab)) => lab.collect(plan, trial, job, probe).await,
+            Ok(Place::Existing(lab)) => lab.collect(plan, trial, job, probe).await,
             Err(why) => Collected::Unavailable(why.0),
         }
     }
 
     async fn terminate(&self, job: &JobId) -> Result<(), Unreachable> {
-        match self.of_job(job).await? {
+        // What a comparison only looks at goes first: it may be called like a trial of another run.
+        let place = match self.existing(job).await? {
+            Some(place) => place,
+            None => self.of_job(job).await?,
+        };
+        match place {
             Place::Here(lab) => lab.terminate(job).await,
             Place::Cluster(lab) => lab.terminate(job).await,
+            Place::Existing(lab) => lab.terminate(job).await,
         }
     }
 

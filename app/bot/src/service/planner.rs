@@ -18,6 +18,7 @@ use suite::{Backend, Suite};
 
 use super::budget;
 use super::shared::Shared;
+use crate::command::compare;
 use crate::command::run::{
     Commits, Known, Pinned, Prepared, Weighed, bring, only, prepare, prepare_more, prepare_retry, weigh,
 };
@@ -105,6 +106,7 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     /// The suite, and the commits in a mirror.
     async fn reached(&self, asked: &Asked) -> Result<(Suite, Pinned), NoPlan> {
         let suite = self.shared.suite_of(&self.forge, &asked.pull.repo, &asked.suite).await?;
+        comparable(asked, &suite)?;
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
             let why = "the suite runs on the host of this service, and its operator has not allowed that";
             return Err(never(Ending::Refused, why));
@@ -146,6 +148,10 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
 
     /// Whether the plan of `head` is about the files that `before` is about.
     async fn compared(&self, asked: &Asked, before: &Plan, head: &CommitSha) -> Result<Compared, NoPlan> {
+        if asked.jobs {
+            // Another head is none that these jobs were made of.
+            return Ok(Compared::Changed { why: "jobs that somebody named were compared".to_owned() });
+        }
         let asked = Asked { head: head.clone(), ..asked.clone() };
         let (suite, pinned) = self.reached(&asked).await?;
         if suite.digest != before.suite_digest {
@@ -168,11 +174,23 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         }
         let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;
         plan.episode = episode(plan.episode, plan.continues.is_some(), plan.retry.as_ref(), looked);
-        budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
+        // Jobs that had run cost nothing any more, and are no measure of what a run of this pull request costs.
+        if !asked.jobs {
+            budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
+        }
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;
         written.map_err(|failure| Refusal::from(failure).0)
     }
+}
+
+/// Jobs are left on a cluster only.
+fn comparable(asked: &Asked, suite: &Suite) -> Result<(), NoPlan> {
+    if asked.jobs && matches!(suite.backend, Backend::Local(_)) {
+        let why = format!("{} runs on the host of this service, where no jobs are left to compare", suite.name);
+        return Err(never(Ending::Refused, why));
+    }
+    Ok(())
 }
 
 /// The episode of a plan that was made for episode `planned`, where `looked` is the last one of its ledger in which somebody
@@ -264,10 +282,13 @@ fn make(
     pinned: &Pinned,
     world: &World<'_>,
 ) -> Result<Prepared, Failure> {
-    let options = options(asked)?;
-    let commits = commits(asked, pinned);
     let calibration = shared.config.calibrations.get(&asked.suite);
     let known = Known { calibration: calibration.map(PathBuf::as_path), config: shared.file.as_deref() };
+    if asked.jobs {
+        return compare::prepare(suite, &asked.pairs, &known, pinned, world);
+    }
+    let options = options(asked)?;
+    let commits = commits(asked, pinned);
     match (&pinned.retries, &pinned.continues) {
         // Its request is the one that was made then.
         (Some(folder), _) => prepare_retry(suite, &Options::default(), &commits, folder, known.config, world),
@@ -298,6 +319,32 @@ fn write(folder: &Folder<DiskStorage>, prepared: &Prepared) -> Result<(), Failur
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_are_left_on_a_cluster_only() {
+        let asked = |jobs: bool| -> Asked {
+            serde_json::from_value(serde_json::json!({
+                "run": RunId::new(1_795_984_130, 7).unwrap(),
+                "pull": { "repo": { "id": 7, "name": "octo/demo", "installation": 3 }, "number": 42 },
+                "suite": "demo",
+                "pairs": [["control", "/me/a"], ["treatment", "head@/me/b"]],
+                "head": "a".repeat(40),
+                "base_ref": "main",
+                "base": "b".repeat(40),
+                "fork": false,
+                "by": { "id": 5, "login": "mona" },
+                "comment": 9,
+                "at": 1,
+                "jobs": jobs,
+            }))
+            .unwrap()
+        };
+        let suite = |name: &str| suite::load(&suite::SuiteRef::Name(name.to_owned()), None).unwrap();
+        assert_eq!(comparable(&asked(true), &suite("rig")), Ok(()));
+        assert_eq!(comparable(&asked(false), &suite("demo")), Ok(()));
+        let why = "demo runs on the host of this service, where no jobs are left to compare".to_owned();
+        assert_eq!(comparable(&asked(true), &suite("demo")), Err(NoPlan::Never { how: Ending::Refused, why }));
+    }
 
     #[test]
     fn a_look_is_taken_once_and_none_for_free() {

@@ -229,6 +229,7 @@ pub const VERBS: &[Verb] = &[
         pairs: Pairs::Jobs,
         meaning: "judge jobs that already ran",
         example: "/ab-test zephyr compare control=/me/job-a treatment=head@/me/job-b",
+        built: true,
         ..PLAIN
     },
     Verb {

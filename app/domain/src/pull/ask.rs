@@ -49,9 +49,11 @@ impl Stepped {
         }
         let decided = self.state.shown.get(&asked.suite).and_then(Shown::decided);
         if asked.more_rounds() {
-            // Rounds against another branch are another comparison.
-            let same =
-                |(earlier, _): &(&Asked, &Over)| (&earlier.head, &earlier.base_ref) == (&asked.head, &asked.base_ref);
+            // Rounds against another branch are another comparison, and whoever named jobs names more of them: none is launched
+            // to go with them.
+            let same = |(earlier, _): &(&Asked, &Over)| {
+                (&earlier.head, &earlier.base_ref) == (&asked.head, &asked.base_ref) && !earlier.jobs
+            };
             let Some((earlier, _)) = decided.filter(same) else {
                 return answered(self, Said::NothingToContinue, Reaction::Confused);
             };
@@ -59,6 +61,7 @@ impl Stepped {
         } else if let Some((earlier, over)) = decided
             && asked.retries.is_none()
             && over.verdict != Some(Verdict::Inconclusive)
+            && earlier.jobs == asked.jobs
             && (&earlier.head, &earlier.base_ref, &earlier.pairs) == (&asked.head, &asked.base_ref, &asked.pairs)
         {
             let said = Said::Decided(Box::new(earlier.clone()), over.clone());
@@ -86,6 +89,7 @@ impl Stepped {
         if asked.cause == Cause::Push
             && let Some((earlier, over)) = decided
             && over.verdict != Some(Verdict::Inconclusive)
+            && earlier.jobs == asked.jobs
             && (&earlier.head, &earlier.base_ref) == (&asked.head, &asked.base_ref)
         {
             // The head is one that has a verdict: it stands again.
@@ -135,8 +139,8 @@ impl Stepped {
             return answered(self, Said::NothingToRetry, Reaction::Confused);
         };
         let mut asked = shown.asked.clone();
-        // Without a folder nothing was measured: the same is asked for again.
-        asked.retries = over.evidence.as_ref().map(|_| asked.run.clone());
+        // Without a folder nothing was measured, and jobs that had run are there still: the same is asked for again.
+        asked.retries = over.evidence.as_ref().filter(|_| !asked.jobs).map(|_| asked.run.clone());
         asked.continues = asked.continues.filter(|_| asked.retries.is_none());
         (asked.run, asked.by, asked.at) = (run, by, now);
         asked.cause = if comment.is_some() { Cause::Command } else { Cause::Button };

@@ -196,7 +196,11 @@ impl PullState {
         let random = digest.as_str().get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok())?;
         let run = RunId::new(now.seconds(), random).ok()?;
         let (pairs, by, comment) = match (self.shown.get(suite), self.auto.get(suite)) {
-            (Some(shown), _) => (shown.asked.pairs.clone(), shown.asked.by.clone(), shown.asked.comment),
+            // Jobs that somebody named are none of another head.
+            (Some(shown), _) => {
+                let pairs = if shown.asked.jobs { Vec::new() } else { shown.asked.pairs.clone() };
+                (pairs, shown.asked.by.clone(), shown.asked.comment)
+            }
             (None, Some(auto)) => (Vec::new(), auto.by.clone(), auto.comment),
             (None, None) => return None,
         };

@@ -1,3 +1,4 @@
+mod jobs;
 mod pushes;
 
 use proptest::prelude::*;

@@ -15,6 +15,8 @@ pub enum Surface {
     CommandLine,
     /// On the command line, where jobs were compared that had run before.
     Jobs,
+    /// In comments of a pull request, where jobs were compared that had run before.
+    CommentJobs,
 }
 
 /// How far a run has come.

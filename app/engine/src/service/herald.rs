@@ -11,7 +11,7 @@ use domain::view::{State, View};
 
 use super::checks::{self, check_name};
 use super::saying::{Saying, carried_target, check_target, verdict_target};
-use super::{Archive, Service, told, views};
+use super::{Archive, Service, doubts, told, views};
 use crate::drive::is_finished;
 use crate::engine::{EngineError, key_of, plan_of};
 
@@ -105,8 +105,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 
     async fn herald_run(&self, subject: &Subject, mut said: Settle, now: Ms) -> Result<(), EngineError> {
         let run = Run::from_json(&subject.state)?;
-        let from = plan_of(subject)?.origin.pull;
-        let pull = match from {
+        let plan = plan_of(subject)?;
+        let pull = match &plan.origin.pull {
             Some(from) => self.desk().read(&format!("pull:{}:{}", from.repo, from.number)).await?,
             None => None,
         };
@@ -121,7 +121,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             self.desk().settle(said).await?;
             return Ok(());
         }
-        let over = self.over(&run, now);
+        let mut over = self.over(&run, now);
+        if over.verdict.is_some() {
+            over.said = doubts::said(&shown.asked, &plan, over.said);
+        }
         said.wants.extend(self.last_checks(state, shown, over.clone(), now).await?);
         // It is over once; what happens to its jobs afterwards is nobody's news.
         if shown.stage == Stage::Running {
@@ -163,7 +166,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
         let mut view = self.view(state, shown, now).await?;
         view.history.clone_from(&shown.history);
         view.decision.clone_from(&shown.decision);
-        view.remarks = told::remarks(state, shown, now);
+        let named = self.named(shown).await?;
+        view.remarks = named.remark.clone().into_iter().chain(told::remarks(state, shown, now)).collect();
         let bad = |error: &dyn std::fmt::Display| EngineError::Stored {
             what: "the comment",
             key: shown.asked.run.to_string(),
@@ -180,7 +184,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             Stage::Planning | Stage::Running => None,
         };
         let ended = over.and_then(|over| over.ended.as_ref().map(|(how, _)| *how));
-        let check = CheckWanted {
+        let mut check = CheckWanted {
             repo: state.id.repo.clone(),
             head: asked.head.clone(),
             name: check_name(&asked.suite),
@@ -198,6 +202,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             started: asked.at,
             ended: over.map(|over| over.at),
         };
+        if let Some(why) = &named.doubt {
+            check = doubts::neither(check, why);
+        }
         // The first word and the last one are said at once, and that it is being stopped; what changes in between is
         // collected.
         let due = match (&shown.stage, &view.state) {

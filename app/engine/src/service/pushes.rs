@@ -114,6 +114,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// What the checks say that the head of a run needs.
     pub(super) async fn checked(&self, shown: &Shown, now: Ms) -> Result<Checked, String> {
         let asked = &shown.asked;
+        if asked.jobs {
+            // Nothing of the head is run.
+            return Ok(Checked::Green);
+        }
         let manners = match self.planner.manners(&asked.pull.repo, &asked.suite).await {
             Ok(manners) => manners,
             Err(NoPlan::NotNow(why)) => return Err(why),

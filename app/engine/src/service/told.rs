@@ -11,7 +11,9 @@ use super::remarks::{self, Push, What, Why};
 pub(super) fn remarks(state: &PullState, shown: &Shown, now: Ms) -> Vec<Vec<Span>> {
     let Some(seen) = &state.seen else { return Vec::new() };
     let asked = &shown.asked;
-    let line = super::answers::without_sha(&asked.suite, &asked.pairs);
+    // Jobs that somebody named are none of another head: what is offered is to measure that one.
+    let pairs = if asked.jobs { &[][..] } else { &asked.pairs[..] };
+    let line = super::answers::without_sha(&asked.suite, pairs);
     let push = Push { line: &line, suite: &asked.suite, old: &asked.head, new: &seen.head };
     let over = matches!(shown.stage, Stage::Over(_));
     let mut told = Vec::new();

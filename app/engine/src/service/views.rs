@@ -13,12 +13,15 @@ pub const SHOWN: usize = 12;
 #[must_use]
 pub fn early(asked: &Asked, title: &str, state: State) -> View {
     let mut view = View::new(&asked.suite, title, state);
-    view.control.base_ref = Some(asked.base_ref.clone());
     let mut treatment = Treatment::new("head");
-    treatment.sha = Some(asked.head.to_string());
+    // What jobs that had run were made of is not known yet.
+    if !asked.jobs {
+        view.control.base_ref = Some(asked.base_ref.clone());
+        treatment.sha = Some(asked.head.to_string());
+        view.provenance.head = Some(asked.head.to_string());
+    }
     view.treatments = vec![treatment];
     view.provenance.repository = Some(asked.pull.repo.name.clone());
-    view.provenance.head = Some(asked.head.to_string());
     view.provenance.run = Some(asked.run.to_string());
     view
 }

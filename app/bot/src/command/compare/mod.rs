@@ -7,11 +7,26 @@ mod recover;
 use std::path::PathBuf;
 
 use evidence::{DiskStorage, Folder, Scanner, Templates};
-use suite::SuiteRef;
+use suite::{Suite, SuiteRef};
 
-use super::run::{Ended, FailOn, Format, announce, exit, keep_out_of_git, print, told, with};
+use super::run::{Ended, FailOn, Format, Known, Pinned, Prepared, announce, exit, keep_out_of_git, print, told, with};
 use crate::cli::World;
 use crate::failure::{Exit, Failure};
+
+/// Plans a comparison of jobs that a pull request names.
+///
+/// # Errors
+/// See [`plan::prepare`]; the pairs name no jobs.
+pub(crate) fn prepare(
+    suite: &Suite,
+    pairs: &[(String, String)],
+    known: &Known<'_>,
+    pinned: &Pinned,
+    world: &crate::world::World<'_>,
+) -> Result<Prepared, Failure> {
+    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    plan::prepare(suite, &asked::Asked::parse(&pairs)?, known, Some(pinned), world)
+}
 
 /// Judges jobs that already ran on a cluster.
 ///
@@ -63,7 +78,9 @@ pub fn run(args: &Args, world: &mut World<'_>) -> Result<Exit, Failure> {
     let asked = asked::Asked::parse(&args.pairs)?;
     let suite = suite::load(&SuiteRef::from(args.suite.as_str()), args.suites.as_deref())
         .map_err(|e| Failure::Usage(e.to_string()))?;
-    let (prepared, lab) = plan::prepare(&suite, &asked, args.calibration.as_deref(), args.config.as_deref(), world)?;
+    let known = Known { calibration: args.calibration.as_deref(), config: args.config.as_deref() };
+    let prepared = plan::prepare(&suite, &asked, &known, None, world)?;
+    let lab = plan::lab(&prepared)?;
     announce(&prepared, world)?;
     keep_out_of_git(&args.out)?;
     let folder = Folder::new(DiskStorage::new(&args.out), templates, Scanner::new(&world.machine.secrets.values()));

@@ -1,12 +1,11 @@
 //! From jobs that already ran to a plan.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use domain::arms::{Arms, Role, Treatment};
 use domain::comparability::Context;
-use domain::ids::{Digest, JobId, RunId};
+use domain::ids::{CommitSha, Digest, RunId};
 use domain::plan::{Origin, PLAN_SCHEMA, Plan};
 use domain::ports::Clock as _;
 use domain::request::Options;
@@ -26,7 +25,9 @@ use super::asked::{ArmAsked, Asked};
 use super::recover::{self, Recovered};
 use crate::cli::World;
 use crate::cluster::Connection;
-use crate::command::run::{Noise, Prepared, RunsOn, beside, empty_mirror, runtime};
+use crate::command::run::{
+    Known as Files, Noise, Pinned, Prepared, RunsOn, beside, empty_mirror, merge_bases, runtime,
+};
 use crate::failure::Failure;
 
 /// Long enough for jobs that have ended.
@@ -36,39 +37,41 @@ fn usage(error: impl std::fmt::Display) -> Failure {
     Failure::Usage(error.to_string())
 }
 
-/// Plans the comparison and opens the backend that only looks.
-pub(super) fn prepare(
+/// Plans the comparison. `pinned` is the pull request that asks for it, where one does.
+///
+/// # Errors
+/// [`Failure::Usage`] where jobs are not there, did not end well or do not fit together; anything else where the cluster
+/// cannot be asked.
+pub(crate) fn prepare(
     suite: &Suite,
     asked: &Asked,
-    calibration: Option<&Path>,
-    config: Option<&Path>,
+    known: &Files<'_>,
+    pinned: Option<&Pinned>,
     world: &World<'_>,
-) -> Result<(Prepared, ExistingLab), Failure> {
+) -> Result<Prepared, Failure> {
     let Backend::Iris(cluster) = &suite.backend else {
         return Err(usage(format!("suite {} runs on this machine, where no jobs are left to compare", suite.name)));
     };
-    let RunsOn::Cluster(connection) = RunsOn::of(suite, config, world)? else {
+    let RunsOn::Cluster(connection) = RunsOn::of(suite, known.config, world)? else {
         return Err(usage("the suite runs on no cluster"));
     };
     let resolved = suite::resolve(suite, &Options::default()).map_err(usage)?;
     let mut rules = Rules::of(cluster, suite.judging.host_class, suite.judging.max_lost_attempts).map_err(usage)?;
     let mut found: BTreeMap<Role, Vec<Recovered>> = BTreeMap::new();
     for (role, arm) in arms(asked) {
-        let all = arm.trials.iter().map(|ran| recovered(suite, ran, &rules, &connection));
+        let all = arm.trials.iter().map(|ran| recovered(suite, ran, &rules, &connection, pinned.is_none()));
         found.insert(role, all.collect::<Result<_, _>>()?);
     }
     let found: BTreeMap<Role, Recovered> =
         found.into_iter().map(|(role, all)| Ok((role.clone(), agreed(&role, all)?))).collect::<Result<_, Failure>>()?;
     let of = |role: &Role| found.get(role).ok_or_else(|| usage("an arm is empty"));
     let control = of(&Role::Control)?;
-    let mut notes =
-        vec!["jobs that had run before: whether they ran side by side is for whoever names them".to_owned()];
     // Without what could not be read, and what a calibration does not know of.
     let mut except = control.workload.unknown(&[]);
     except.push(recover::REST.to_owned());
     let except: Vec<&str> = except.iter().map(String::as_str).collect();
     let fingerprint = control.workload.fingerprint(&except).map_err(usage)?;
-    let (noise, unfit) = match Noise::of(suite, &resolved, &fingerprint, calibration, world) {
+    let (noise, unfit) = match Noise::of(suite, &resolved, &fingerprint, known.calibration, world) {
         Ok(noise) => (noise, None),
         // Nobody chose these jobs to fit a calibration: without one the rounds must tell the noise themselves.
         Err(Failure::Usage(why)) => {
@@ -76,14 +79,20 @@ pub(super) fn prepare(
         }
         Err(other) => return Err(other),
     };
-    notes.extend(unfit);
     rules.calibrated_host.clone_from(&noise.host);
     let mut treatments = Vec::new();
     for (name, arm) in &asked.treatments {
         let commit = of(&Role::Treatment(name.clone()))?.stand_in.clone();
         treatments.push(Treatment { name: name.clone(), commit, declared: arm.declared.clone() });
     }
-    let run = RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?;
+    let arms = Arms::new(control.stand_in.clone(), treatments).map_err(usage)?;
+    let run = match pinned {
+        Some(pinned) => pinned.run.clone(),
+        None => RunId::new(world.machine.clock.now().seconds(), world.machine.random).map_err(anyhow::Error::from)?,
+    };
+    let origin = origin(asked, &found, pinned)?;
+    let mut notes = notes(&origin, &arms, pinned);
+    notes.extend(unfit);
     let mut launches = BTreeMap::new();
     for (role, one) in &found {
         let launch = Launch { rules: rules.clone(), ..one.launch.clone() };
@@ -91,14 +100,14 @@ pub(super) fn prepare(
     }
     let plan = Plan {
         schema: PLAN_SCHEMA,
-        ledger: ledger(asked, &fingerprint),
+        ledger: ledger(asked, &fingerprint, pinned),
         run,
         suite: suite.name.clone(),
         title: suite.title.clone(),
         suite_digest: suite.digest.clone(),
         preset: None,
-        arms: Arms::new(control.stand_in.clone(), treatments).map_err(usage)?,
-        origin: origin(asked, &found),
+        arms,
+        origin,
         workloads: found.iter().map(|(role, one)| (role.to_string(), one.workload.clone())).collect(),
         contexts: found.iter().map(|(role, one)| (role.to_string(), context(one))).collect(),
         launches,
@@ -120,10 +129,12 @@ pub(super) fn prepare(
         late: crate::command::run::late(suite),
         notes,
     };
-    let (mirror, holds) = empty_mirror(world)?;
+    let (mirror, holds) = match pinned {
+        Some(pinned) => (pinned.mirror.clone(), None),
+        None => empty_mirror(world).map(|(mirror, holds)| (mirror, Some(holds)))?,
+    };
     let bundler = Arc::new(Bundler::new(mirror.clone()));
-    let lab = ExistingLab::new(connection.lab(Arc::clone(&bundler)), places(asked));
-    let prepared = Prepared {
+    Ok(Prepared {
         plan,
         suite_text: suite.text.clone(),
         beside: beside(suite),
@@ -136,9 +147,29 @@ pub(super) fn prepare(
         runs_on: RunsOn::Cluster(connection),
         bundler,
         mirror,
-        _holds: Some(holds),
+        _holds: holds,
+    })
+}
+
+/// The backend of a plan, which only looks.
+pub(super) fn lab(prepared: &Prepared) -> Result<ExistingLab, Failure> {
+    let RunsOn::Cluster(connection) = &prepared.runs_on else {
+        return Err(usage("the suite runs on no cluster"));
     };
-    Ok((prepared, lab))
+    let iris = Arc::new(connection.lab(Arc::clone(&prepared.bundler)));
+    ExistingLab::of_plan(iris, &prepared.plan).map_err(usage)
+}
+
+/// What a reader has to know of jobs that somebody named.
+fn notes(origin: &Origin, arms: &Arms, pinned: Option<&Pinned>) -> Vec<String> {
+    let Some(pinned) = pinned else {
+        return vec!["jobs that had run before: whether they ran side by side is for whoever names them".to_owned()];
+    };
+    let whose = match origin.doubt(arms, &pinned.head) {
+        Some(doubt) => doubt.short(),
+        None => "jobs of the commits of this pull request were compared",
+    };
+    vec![whose.to_owned(), "nothing was launched: whether they ran side by side is for whoever named them".to_owned()]
 }
 
 fn arms(asked: &Asked) -> impl Iterator<Item = (Role, &ArmAsked)> {
@@ -146,17 +177,15 @@ fn arms(asked: &Asked) -> impl Iterator<Item = (Role, &ArmAsked)> {
     std::iter::once((Role::Control, &asked.control)).chain(treatments)
 }
 
-/// The trials by round and role.
-fn places(asked: &Asked) -> BTreeMap<(u32, Role), Ran> {
-    let of = |(role, arm): (Role, &ArmAsked)| {
-        let numbered = (1_u32..).zip(arm.trials.clone());
-        numbered.map(move |(round, ran)| ((round, role.clone()), ran)).collect::<Vec<_>>()
-    };
-    arms(asked).flat_map(of).collect()
-}
-
-/// What a job says of itself. One that has not ended, or did not end well, is no measurement.
-fn recovered(suite: &Suite, ran: &Ran, rules: &Rules, connection: &Connection) -> Result<Recovered, Failure> {
+/// What a job says of itself. One that has not ended, or did not end well, is no measurement. What it ended with is told to
+/// its reader `alone` only: in a pull request it would be told to everybody.
+fn recovered(
+    suite: &Suite,
+    ran: &Ran,
+    rules: &Rules,
+    connection: &Connection,
+    alone: bool,
+) -> Result<Recovered, Failure> {
     let job = match ran {
         Ran::Job(job) => job,
         Ran::Executions(ids) => {
@@ -178,7 +207,8 @@ fn recovered(suite: &Suite, ran: &Ran, rules: &Rules, connection: &Connection) -
     }
     if record.job.state != JobState::Succeeded {
         let error: String = record.job.error.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
-        return Err(usage(format!("{job} {state}, and measured nothing that could be compared: {error}")));
+        let why = if alone { format!(": {error}") } else { String::new() };
+        return Err(usage(format!("{job} {state}, and measured nothing that could be compared{why}")));
     }
     Ok(recover::of(suite, job.as_str(), &record.request, rules, &connection.name))
 }
@@ -190,6 +220,7 @@ fn agreed(role: &Role, jobs: Vec<Recovered>) -> Result<Recovered, Failure> {
     let mut first = jobs.next().ok_or_else(|| usage("an arm is empty"))?;
     for other in jobs {
         first.workload = first.workload.agreed(&other.workload);
+        first.commit = first.commit.filter(|commit| other.commit.as_ref() == Some(commit));
         match first.same_files(&other) {
             Some(true) => {}
             Some(false) => {
@@ -211,18 +242,32 @@ fn context(one: &Recovered) -> Context {
     context
 }
 
-fn origin(asked: &Asked, found: &BTreeMap<Role, Recovered>) -> Origin {
+fn origin(asked: &Asked, found: &BTreeMap<Role, Recovered>, pinned: Option<&Pinned>) -> Result<Origin, Failure> {
     let unknown = found.iter().filter(|(_, one)| one.commit.is_none());
-    let text = |ran: &Ran| match ran {
-        Ran::Job(job) => JobId::to_string(job),
-        Ran::Executions(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+    let pull = match pinned {
+        Some(pinned) => Origin {
+            repository: pinned.repository.clone(),
+            head: pinned.head.to_string(),
+            merge_bases: of_pull(pinned)?,
+            pull: Some(pinned.pull.clone()),
+            ..Origin::default()
+        },
+        None => Origin::default(),
     };
-    Origin {
+    Ok(Origin {
         trees: found.iter().map(|(role, one)| (role.to_string(), one.tree.clone())).collect(),
         unknown_commits: unknown.map(|(role, _)| role.to_string()).collect(),
-        ran: arms(asked).map(|(role, arm)| (role.to_string(), arm.trials.iter().map(text).collect())).collect(),
-        ..Origin::default()
-    }
+        ran: arms(asked)
+            .map(|(role, arm)| (role.to_string(), arm.trials.iter().map(Ran::to_string).collect()))
+            .collect(),
+        ..pull
+    })
+}
+
+/// The merge bases of a pull request, of which a run would measure the first.
+fn of_pull(pinned: &Pinned) -> Result<Vec<CommitSha>, Failure> {
+    let asked = pinned.asked_base.as_ref();
+    Ok(merge_bases(&pinned.mirror, &pinned.base, &pinned.head, asked)?.all)
 }
 
 /// The settings of the suite, with the size of the pool that the jobs had.
@@ -268,10 +313,11 @@ fn put<T: serde::Serialize>(fields: &mut serde_json::Map<String, Json>, key: &st
     }
 }
 
-/// The same jobs are the same ledger, whoever looks at them again.
-fn ledger(asked: &Asked, fingerprint: &Digest) -> Digest {
+/// The same jobs are the same ledger, whoever looks at them again; those of a pull request are its own.
+fn ledger(asked: &Asked, fingerprint: &Digest, pinned: Option<&Pinned>) -> Digest {
     let jobs: Vec<String> = arms(asked).map(|(role, arm)| format!("{role}={:?}", arm.trials)).collect();
-    Digest::of(format!("jobs that ran\n{}\n{}\n", fingerprint.as_str(), jobs.join("\n")).as_bytes())
+    let whose = pinned.map(|pinned| format!("pull {} {}\n", pinned.pull.repo, pinned.pull.number)).unwrap_or_default();
+    Digest::of(format!("{whose}jobs that ran\n{}\n{}\n", fingerprint.as_str(), jobs.join("\n")).as_bytes())
 }
 
 #[cfg(test)]

@@ -45,6 +45,9 @@ pub fn continues(
         return Err(usage(format!("{}: it ended without a verdict and cannot be continued", folder.display())));
     };
     let before = bundle.plan;
+    if !before.origin.ran.is_empty() {
+        return Err(usage(format!("{}: it is of jobs that had run before: name more of them", folder.display())));
+    }
     let rounds = before.earlier_rounds.saturating_add(u32::try_from(look.rounds.len()).unwrap_or(u32::MAX));
     let (mirror, holds, run) = again(suite, &before, folder, commits, "continue", world)?;
     let plan = Plan {

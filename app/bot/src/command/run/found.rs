@@ -56,7 +56,7 @@ pub(super) struct Chosen {
 
 /// The commit that a base's tip and the head are compared from. A head that was merged is behind every newer tip; then it
 /// is the tip of the moment of the request that says what the head changed.
-fn merge_bases(
+pub(in crate::command) fn merge_bases(
     mirror: &Mirror,
     base: &CommitSha,
     head: &CommitSha,

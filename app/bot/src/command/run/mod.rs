@@ -29,6 +29,7 @@ pub(crate) use cost::{agreement, by_suite};
 pub use earlier::continues as prepare_more;
 pub(super) use follow::with;
 pub use follow::{Ended, Measured, measure};
+pub(super) use found::merge_bases;
 pub(super) use noise::Noise;
 pub use place::{RunsOn, runtime};
 pub(crate) use plan::only;
