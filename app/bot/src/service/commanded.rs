@@ -120,7 +120,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
             VerbKind::Accept => {
                 let decision = Decision { what: Decided::Accepted, by: by(), why: reason(), at: Some(utc(now)) };
                 let detail = format!("{suite}: {}", reason());
-                reaching(Event::Accept { suite, decision, comment: comment.id }, detail)
+                reaching(Event::Accept { suite, decision, comment: comment.id, written: comment.written }, detail)
             }
             VerbKind::Auto => {
                 let on = command.state.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What commands do to a pull request.
 
 use super::asked::{Asked, Cause};
-use super::push::Auto;
+use super::push::{Auto, lasting};
 use super::state::{Approval, Over, Shown, Stage};
 use super::step::{Said, Stepped, What};
 use crate::ids::RunId;
@@ -47,6 +47,9 @@ impl Stepped {
             let running = Box::new(running.asked.clone());
             return answered(self, Said::Running(running), Reaction::Confused);
         }
+        if self.state.is_closed() {
+            return answered(self, Said::Closed, Reaction::Confused);
+        }
         let decided = self.state.shown.get(&asked.suite).and_then(Shown::decided);
         if asked.more_rounds() {
             // Rounds against another branch are another comparison, and whoever named jobs names more of them: none is launched
@@ -65,6 +68,7 @@ impl Stepped {
             && (&earlier.head, &earlier.base_ref, &earlier.pairs) == (&asked.head, &asked.base_ref, &asked.pairs)
         {
             let said = Said::Decided(Box::new(earlier.clone()), over.clone());
+            self.approved(&asked);
             return answered(self, said, Reaction::Eyes);
         }
         if typed {
@@ -73,17 +77,22 @@ impl Stepped {
         self.begin(asked);
     }
 
-    /// Begins a run. What was decided before it is kept.
-    pub(super) fn begin(&mut self, asked: Asked) {
-        let suite = asked.suite.clone();
-        self.state.next.remove(&suite);
-        if let Some(approval) = self.state.approvals.get_mut(&suite).filter(|approval| approval.over.is_none()) {
+    /// Nobody has to approve any more.
+    fn approved(&mut self, asked: &Asked) {
+        if let Some(approval) = self.state.approvals.get_mut(&asked.suite).filter(|approval| approval.over.is_none()) {
             approval.over = Some(if approval.head == asked.head {
                 format!("approved by {}", asked.by.login)
             } else {
                 "another commit was asked for".to_owned()
             });
         }
+    }
+
+    /// Begins a run. What was decided before it is kept.
+    pub(super) fn begin(&mut self, asked: Asked) {
+        let suite = asked.suite.clone();
+        self.state.next.remove(&suite);
+        self.approved(&asked);
         let before = self.state.shown.get(&suite);
         let decided = before.and_then(Shown::decided);
         if asked.cause == Cause::Push
@@ -91,10 +100,11 @@ impl Stepped {
             && over.verdict != Some(Verdict::Inconclusive)
             && earlier.jobs == asked.jobs
             && (&earlier.head, &earlier.base_ref) == (&asked.head, &asked.base_ref)
+            && lasting(&earlier.pairs) == lasting(&asked.pairs)
         {
             // The head is one that has a verdict: it stands again.
             let (earlier, over) = (earlier.clone(), over.clone());
-            if let Some(shown) = self.state.shown.get_mut(&suite) {
+            if let Some(shown) = self.state.shown.get_mut(&suite).filter(|shown| shown.asked.run != earlier.run) {
                 shown.restore(earlier, over);
             }
             return;
@@ -107,11 +117,23 @@ impl Stepped {
             history.insert(0, earlier(asked, over));
             history.truncate(HISTORY);
         }
-        let before = last.map(Box::new);
+        let before_decision = before.and_then(|shown| match &last {
+            Some((asked, _)) if shown.asked.run != asked.run => shown.before_decision.clone(),
+            _ => shown.decision.clone(),
+        });
+        // What a retry takes over from is there still where the retry comes to nothing.
+        let taken_over = before.and_then(|shown| match &shown.stage {
+            Stage::Over(over) if asked.retries.as_ref() == Some(&shown.asked.run) => {
+                Some((shown.asked.clone(), over.clone()))
+            }
+            _ => None,
+        });
+        let before = taken_over.or(last).map(Box::new);
         self.effects.push(What::Plan { run: asked.run.clone() });
         self.state.active = Some(suite.clone());
         let stage = Stage::Planning;
-        let shown = Shown { asked, stage, history, before, waits: None, newer: None, decision: None };
+        let (waits, newer, decision) = (None, None, None);
+        let shown = Shown { asked, stage, history, before, before_decision, waits, newer, decision };
         self.state.shown.insert(suite, shown);
         self.heads();
     }
@@ -128,6 +150,9 @@ impl Stepped {
             let running = Box::new(running.asked.clone());
             return answered(self, Said::Running(running), Reaction::Confused);
         }
+        if self.state.is_closed() {
+            return answered(self, Said::Closed, Reaction::Confused);
+        }
         let last = self.state.shown.get(suite).and_then(|shown| match &shown.stage {
             Stage::Over(over) if matches!(over.verdict, None | Some(Verdict::Inconclusive)) => Some((shown, over)),
             _ => None,
@@ -140,7 +165,8 @@ impl Stepped {
         };
         let mut asked = shown.asked.clone();
         // Without a folder nothing was measured, and jobs that had run are there still: the same is asked for again.
-        asked.retries = over.evidence.as_ref().filter(|_| !asked.jobs).map(|_| asked.run.clone());
+        let measured = over.evidence.as_ref().map(|_| asked.run.clone());
+        asked.retries = measured.or_else(|| asked.retries.take()).filter(|_| !asked.jobs);
         asked.continues = asked.continues.filter(|_| asked.retries.is_none());
         (asked.run, asked.by, asked.at) = (run, by, now);
         asked.cause = if comment.is_some() { Cause::Command } else { Cause::Button };
@@ -219,6 +245,7 @@ impl Stepped {
             self.reacted(comment, Reaction::Eyes);
         }
         self.put_away(asked, decision, now);
+        self.begin_due(now);
     }
 
     /// Shows that the head is not measured.
@@ -233,7 +260,8 @@ impl Stepped {
             history.truncate(HISTORY);
         }
         let decision = Some(decision);
-        let shown = Shown { asked, stage, history, before: None, waits: None, newer: None, decision };
+        let (before, before_decision, waits, newer) = (None, None, None, None);
+        let shown = Shown { asked, stage, history, before, before_decision, waits, newer, decision };
         self.state.shown.insert(suite, shown);
         self.heads();
     }
@@ -246,7 +274,16 @@ impl Stepped {
     }
 
     /// A verdict that is none to like is accepted.
-    pub(super) fn accepted(&mut self, suite: &str, decision: Decision, comment: u64) {
+    pub(super) fn accepted(&mut self, suite: &str, decision: Decision, comment: u64, written: Option<Ms>) {
+        let newer = |over: &Over| written.is_some_and(|written| over.at > written);
+        if let Some(Stage::Over(over)) = self.state.shown.get(suite).map(|shown| &shown.stage)
+            && over.verdict.is_some()
+            && newer(over)
+        {
+            // What was read before is another verdict.
+            self.said = Said::NewerVerdict(suite.to_owned());
+            return self.reacted(comment, Reaction::Confused);
+        }
         let verdict = self.state.shown.get_mut(suite).filter(|shown| match &shown.stage {
             Stage::Over(over) => over.verdict.is_some_and(|verdict| verdict != Verdict::Pass),
             Stage::Planning | Stage::Running => false,
@@ -279,7 +316,17 @@ impl Stepped {
     /// The head of a fork waits for somebody who approves it.
     pub(super) fn needs_approval(&mut self, suite: String, approval: Approval) {
         self.reacted(approval.comment, Reaction::Confused);
-        self.state.approvals.insert(suite, approval);
+        // A head that is being measured, or was, was approved.
+        let known = self.state.shown.get(&suite).is_some_and(|shown| {
+            let measured = match &shown.stage {
+                Stage::Over(over) => over.verdict.is_some(),
+                Stage::Planning | Stage::Running => true,
+            };
+            shown.asked.head == approval.head && measured
+        });
+        if !known {
+            self.state.approvals.insert(suite, approval);
+        }
     }
 }
 

@@ -82,7 +82,13 @@ impl Asked {
     pub fn key(&self) -> String {
         match self.cause {
             Cause::Command => format!("comment:{}:{}", self.pull.repo.id, self.comment),
-            Cause::Button | Cause::Push => format!("run:{}", self.run),
+            // The time in the id is that of the press as it was handled; the rest follows from the delivery.
+            Cause::Button => {
+                let id = self.run.as_str();
+                let of = id.rsplit('-').next().unwrap_or(id);
+                format!("button:{}:{}:{of}", self.pull.repo.id, self.pull.number)
+            }
+            Cause::Push => format!("run:{}", self.run),
         }
     }
 

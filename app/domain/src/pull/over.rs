@@ -17,6 +17,7 @@ impl Shown {
             self.history.remove(0);
         }
         self.stage = Stage::Over(over);
+        self.decision = self.before_decision.take();
         (self.before, self.newer, self.waits) = (None, None, None);
         other
     }
@@ -87,7 +88,21 @@ impl Stepped {
             None => shown.stage = Stage::Over(over),
         }
         self.heads();
+        self.measured_after_all(run, now);
         self.begin_due(now);
+    }
+
+    /// A run that a push stopped is over, and the head is back where it was: what was asked for is not done.
+    pub(super) fn measured_after_all(&mut self, run: &RunId, now: Ms) {
+        let Some(shown) = self.state.of_run(run) else { return };
+        let superseded = |over: &Over| matches!(over.ended, Some((Ending::Superseded, _)));
+        let Some(seen) = self.state.seen.clone().filter(|seen| seen.open || seen.merged) else { return };
+        let back = matches!(&shown.stage, Stage::Over(over) if superseded(over))
+            && (&shown.asked.head, &shown.asked.base_ref) == (&seen.head, &seen.base_ref);
+        if back {
+            let suite = shown.asked.suite.clone();
+            self.begin_again(&suite, &seen, now);
+        }
     }
 
     /// A run is over that had a subject of its own.
@@ -105,6 +120,7 @@ impl Stepped {
         }
         shown.stage = Stage::Over(over);
         self.heads();
+        self.measured_after_all(run, now);
         self.begin_due(now);
     }
 }

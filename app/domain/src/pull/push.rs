@@ -150,6 +150,12 @@ pub struct Auto {
     pub head: Option<CommitSha>,
 }
 
+/// Keys and values that say something about every head: which one was meant, and how many rounds more of it, do not.
+pub(super) fn lasting(pairs: &[(String, String)]) -> Vec<(String, String)> {
+    let lasts = |(key, value): &&(String, String)| key != "sha" && !(key == "rounds" && value.starts_with('+'));
+    pairs.iter().filter(lasts).cloned().collect()
+}
+
 impl Shown {
     /// Whether a person, or the request itself, put an end to it: then a push begins nothing by itself.
     fn is_put_away(&self) -> bool {
@@ -204,13 +210,11 @@ impl PullState {
             (None, Some(auto)) => (Vec::new(), auto.by.clone(), auto.comment),
             (None, None) => return None,
         };
-        // Which head was meant, and how many rounds more of it, says nothing about another one.
-        let lasting = |(key, value): &(String, String)| key != "sha" && !(key == "rounds" && value.starts_with('+'));
         Some(Asked {
             run,
             pull: pull.id.clone(),
             suite: suite.to_owned(),
-            pairs: pairs.into_iter().filter(lasting).collect(),
+            pairs: lasting(&pairs),
             head: pull.head.clone(),
             base_ref: pull.base_ref.clone(),
             base: pull.base.clone(),
@@ -279,12 +283,17 @@ impl Stepped {
         }
         if before.is_some_and(|before| !before.open && !before.merged) {
             // Reopening starts nothing: whoever reopens it may not want that.
+            self.state.auto.values_mut().for_each(|auto| auto.head = Some(pull.head.clone()));
             for shown in self.state.shown.values_mut().filter(|shown| shown.asked.head != pull.head) {
                 let fate = NewerFate::Not { why: NotAgain::Reopened };
                 shown.newer = Some(Newer { head: pull.head.clone(), fate });
             }
         }
         self.heads();
+        let runs: Vec<RunId> = self.state.shown.values().map(|shown| shown.asked.run.clone()).collect();
+        for run in runs {
+            self.measured_after_all(&run, at);
+        }
     }
 
     /// Has every head weighed that is not the one that was asked for, once. That depends on what is known only, not on the
@@ -330,7 +339,10 @@ impl Stepped {
             && (pull.open || pull.merged)
             && shown.map(|shown| &shown.asked.run) == weighed.run.as_ref()
             && shown.is_none_or(|shown| shown.asked.base_ref == pull.base_ref && shown.asked.head != pull.head);
-        if !current || (shown.is_none() && !self.state.auto_on(suite)) {
+        // What was decided about the head meanwhile stays: it was reopened with it, or somebody cancelled.
+        let asked_for =
+            shown.is_none_or(|shown| shown.newer.as_ref().is_some_and(|newer| newer.fate == NewerFate::Weighing));
+        if !current || !asked_for || (shown.is_none() && !self.state.auto_on(suite)) {
             return;
         }
         let unsaid = |shown: &Shown| matches!(&shown.stage, Stage::Over(over) if over.verdict.is_none());
@@ -379,19 +391,28 @@ impl Stepped {
         self.end(run, Ending::Superseded, &by, now);
     }
 
+    /// Has the head measured that is there, as soon as nothing else is in the way.
+    pub(super) fn begin_again(&mut self, suite: &str, pull: &Pull, now: Ms) {
+        if self.state.next.contains_key(suite) || self.state.again(suite, pull, OnPush::Supersede).is_err() {
+            return;
+        }
+        let Some(asked) = self.state.same_on(suite, pull, now) else { return };
+        self.effects.push(What::Begin { at: now });
+        self.state.next.insert(suite.to_owned(), Next { asked, due: now });
+    }
+
     /// Begins what is due, one at a time.
     pub(super) fn begin_due(&mut self, now: Ms) {
-        if self.state.active.is_some() {
-            return;
-        }
         let Some(seen) = self.state.seen.clone() else { return };
-        let due = self.state.next.iter().filter(|(_, next)| next.due <= now).min_by_key(|(_, next)| next.due);
-        let Some(suite) = due.map(|(suite, _)| suite.clone()) else { return };
-        let Some(Next { mut asked, .. }) = self.state.next.remove(&suite) else { return };
-        if asked.head != seen.head || asked.base_ref != seen.base_ref || !(seen.open || seen.merged) {
-            return;
+        // What turns out to need no run is not in the way of the others.
+        while self.state.active.is_none() {
+            let due = self.state.next.iter().filter(|(_, next)| next.due <= now).min_by_key(|(_, next)| next.due);
+            let Some(suite) = due.map(|(suite, _)| suite.clone()) else { return };
+            let Some(Next { mut asked, .. }) = self.state.next.remove(&suite) else { return };
+            if asked.head == seen.head && asked.base_ref == seen.base_ref && (seen.open || seen.merged) {
+                asked.at = now;
+                self.begin(asked);
+            }
         }
-        asked.at = now;
-        self.begin(asked);
     }
 }

@@ -68,9 +68,12 @@ pub struct Shown {
     pub stage: Stage,
     /// Verdicts of earlier runs, the newest first.
     pub history: Vec<Earlier>,
-    /// The last verdict before it, which stands again where this one is not planned, and can be continued.
+    /// The last verdict before it, or the run that it takes over from: it stands again where this one is not planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<(Asked, Over)>>,
+    /// What a person decided about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_decision: Option<Decision>,
     /// What a plan that is being made waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -121,7 +124,7 @@ impl Shown {
     pub fn decided(&self) -> Option<(&Asked, &Over)> {
         match &self.stage {
             Stage::Over(over) if over.verdict.is_some() => Some((&self.asked, over)),
-            _ => self.before.as_ref().map(|before| (&before.0, &before.1)),
+            _ => self.before.as_ref().map(|before| (&before.0, &before.1)).filter(|(_, over)| over.verdict.is_some()),
         }
     }
 }
@@ -229,6 +232,12 @@ impl PullState {
     pub fn matters(&self) -> bool {
         let waits = self.approvals.values().any(|approval| approval.over.is_none());
         waits || !self.shown.is_empty() || self.auto.values().any(|auto| auto.on)
+    }
+
+    /// Whether it is closed and was not merged, as far as that is known.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| !seen.open && !seen.merged)
     }
 
     /// Every head that is known: of now, and those of the pushes that are remembered. Each once.

@@ -79,6 +79,8 @@ pub enum Event {
         decision: Decision,
         /// The comment that asked.
         comment: u64,
+        /// When it was written, where that is known: it is not about a verdict that came later.
+        written: Option<Ms>,
     },
     /// Somebody who may says whether pushes run a suite again.
     Auto {
@@ -251,6 +253,10 @@ pub enum Said {
     NothingWaits,
     /// There is no verdict to accept.
     NothingToAccept(String),
+    /// The verdict is newer than the comment that accepts one.
+    NewerVerdict(String),
+    /// The pull request is closed.
+    Closed,
     /// The head has a verdict, which cannot be skipped any more.
     NotSkipped(Box<Asked>, Over),
     /// Pushes run it again from now on, or no longer.
@@ -313,7 +319,7 @@ impl Stepped {
             Event::Confirm { suite, digest, comment } => self.confirmed(&suite, digest, comment),
             Event::Skip { asked, why } => self.skip(*asked, why, now),
             Event::Skipped { run, decision } => self.skipped(&run, decision),
-            Event::Accept { suite, decision, comment } => self.accepted(&suite, decision, comment),
+            Event::Accept { suite, decision, comment, written } => self.accepted(&suite, decision, comment, written),
             Event::Auto { suite, auto } => self.switched(suite, auto),
             Event::NeedsApproval { suite, approval } => self.needs_approval(suite, approval),
             Event::Preview(asked) => {

@@ -79,6 +79,15 @@ pub fn of(said: &Said, link: Option<&str>) -> Option<Answer> {
             vec![words("there is no verdict of "), code(suite.clone()), words(" here that would have to be accepted")],
             vec![],
         ),
+        Said::NewerVerdict(suite) => refusal(
+            vec![words("the verdict is newer than the comment that accepts one")],
+            vec![vec![
+                words("Nothing was accepted. Having read it: "),
+                code(format!("/ab-test {suite} accept <reason>")),
+                words("."),
+            ]],
+        ),
+        Said::Closed => refusal(vec![words("the pull request is closed: nothing is started")], vec![]),
         Said::NotSkipped(asked, over) => refusal(
             vec![code(asked.head.short()), words(" has "), there("a verdict"), words(format!(": {}", over.said))],
             vec![vec![

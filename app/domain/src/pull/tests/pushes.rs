@@ -6,21 +6,21 @@ use crate::view::{Decided, Decision};
 
 const DEBOUNCE: u64 = 600_000;
 
-fn ask(n: u32, head: u8) -> Event {
+pub(super) fn ask(n: u32, head: u8) -> Event {
     Event::Ask(Box::new(asked(n, head)))
 }
 
-fn see(pull: Pull, at: u64) -> Event {
+pub(super) fn see(pull: Pull, at: u64) -> Event {
     Event::Observed(Box::new(pull), Ms(at))
 }
 
 /// A run of head 2 that goes on.
-fn running() -> Vec<Event> {
+pub(super) fn running() -> Vec<Event> {
     vec![see(pull(2), 1), ask(1, 2), Event::Planned(run(1))]
 }
 
 /// A run of head 2 with a verdict.
-fn done(of: Verdict) -> Vec<Event> {
+pub(super) fn done(of: Verdict) -> Vec<Event> {
     let mut events = running();
     events.push(Event::RunOver(run(1), verdict(of)));
     events
@@ -32,7 +32,7 @@ fn weighed(n: Option<u32>, head: u8, on_push: OnPush, spent: Option<u32>) -> Wei
     Weighed { suite, run, head: sha(head), compared, on_push, debounce_ms: DEBOUNCE, spent }
 }
 
-fn changed(n: u32, head: u8, on_push: OnPush, spent: Option<u32>) -> Event {
+pub(super) fn changed(n: u32, head: u8, on_push: OnPush, spent: Option<u32>) -> Event {
     Event::Weighed(Box::new(weighed(Some(n), head, on_push, spent)))
 }
 
@@ -44,7 +44,7 @@ fn same(n: u32, head: u8) -> Event {
     }))
 }
 
-fn then(mut events: Vec<Event>, more: impl IntoIterator<Item = Event>) -> Stepped {
+pub(super) fn then(mut events: Vec<Event>, more: impl IntoIterator<Item = Event>) -> Stepped {
     events.extend(more);
     take(events)
 }
@@ -231,7 +231,6 @@ fn what_a_person_ended_is_not_begun_by_a_push() {
         (Ending::HeadMoved, false),
         (Ending::Failed, true),
         (Ending::ChecksFailed, true),
-        (Ending::Superseded, true),
     ] {
         let over = Event::RunOver(run(1), ended(how));
         let pushed = then(running(), [over, see(pull(3), 2), changed(1, 3, OnPush::Auto, None)]);
@@ -406,7 +405,8 @@ fn skipping() {
 #[test]
 fn accepting() {
     let decision = Decision { what: Decided::Accepted, by: "mona".into(), why: "worth it".into(), at: None };
-    let accept = || Event::Accept { suite: "demo".to_owned(), decision: decision.clone(), comment: 9 };
+    let accept =
+        || Event::Accept { suite: "demo".to_owned(), decision: decision.clone(), comment: 9, written: Some(Ms(50)) };
     for (of, fine) in [(Verdict::Regression, true), (Verdict::Tradeoff, true), (Verdict::Pass, false)] {
         let accepted = then(done(of), [accept()]);
         assert_eq!(accepted.state.shown["demo"].decision.is_some(), fine, "{of:?}");
