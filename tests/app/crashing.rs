@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::budget::{Learnt, OverBudget, Place, Promise};
-use domain::ids::Digest;
+use domain::ids::{Digest, RunId};
 use domain::ports::desk::{AuditLine, ClaimedWant, Counts, Delivery, OpenDelivery, RunRow, Settle, Settled};
 use domain::ports::forge::Repo;
 use domain::ports::{Committed, Desk, LookKey, LookRow, Store, StoreError, StoredEffect, Subject, Write};
@@ -228,6 +228,10 @@ impl Desk for Crashing {
 
     async fn wanted(&self, target: &str) -> Result<Option<ClaimedWant>, StoreError> {
         self.alive_here()?.wanted(target).await
+    }
+
+    async fn run(&self, id: &RunId) -> Result<Option<RunRow>, StoreError> {
+        self.alive_here()?.run(id).await
     }
 
     async fn runs(&self, repo: u64, number: u64) -> Result<Vec<RunRow>, StoreError> {

@@ -1,17 +1,16 @@
 //! What an operator sees of a store and does to it, while a service may be working on it: nothing here goes round the
 //! versions and fences of subjects.
 
-use domain::ids::RunId;
 use domain::ports::StoreError;
-use domain::ports::desk::{AuditLine, RunRow};
+use domain::ports::desk::AuditLine;
 use domain::time::Ms;
 use sqlx::{AnyConnection, AnyPool};
 
 use crate::fault::Fault;
 use crate::open::SqlStore;
+use crate::register;
 use crate::value::{from_ms, from_number, from_small, to_limit, to_ms};
 use crate::writer::{Outcome, Work};
-use crate::{register, run};
 
 const LEASE: &str = "SELECT lease_owner, lease_ms FROM subject WHERE key = $1";
 const OUTBOX: &str = "SELECT target, CASE WHEN sent_hash = hash THEN 1 ELSE 0 END, remote, attempts, due_ms, trouble, \
@@ -130,14 +129,6 @@ impl SqlStore {
         let row: Result<Option<(Option<String>, Option<i64>)>, _> = query.fetch_optional(&self.readers).await;
         let row = row.map_err(|error| Fault::from(error).of("lease"))?;
         Ok(row.and_then(|(owner, until)| lease(owner, until)))
-    }
-
-    /// A run by its id.
-    ///
-    /// # Errors
-    /// See [`StoreError`].
-    pub async fn run(&self, id: &RunId) -> Result<Option<RunRow>, StoreError> {
-        run::of_id(&self.readers, id).await.map_err(|fault| fault.of("run"))
     }
 
     /// The repositories that were last seen under a name.

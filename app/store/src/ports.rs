@@ -1,7 +1,7 @@
 //! The ports: what reads goes to a reader, what changes something into the queue.
 
 use domain::budget::{Learnt, OverBudget, Place, Promise};
-use domain::ids::Digest;
+use domain::ids::{Digest, RunId};
 use domain::ports::desk::{AuditLine, ClaimedWant, Counts, Delivery, OpenDelivery, RunRow, Settle, Settled};
 use domain::ports::forge::Repo;
 use domain::ports::{Committed, Desk, LookKey, LookRow, Store, StoreError, StoredEffect, Subject, Write};
@@ -132,6 +132,10 @@ impl Desk for SqlStore {
 
     async fn wanted(&self, target: &str) -> Result<Option<ClaimedWant>, StoreError> {
         outbox::wanted(&self.readers, target).await.map_err(|fault| fault.of("wanted"))
+    }
+
+    async fn run(&self, id: &RunId) -> Result<Option<RunRow>, StoreError> {
+        run::of_id(&self.readers, id).await.map_err(|fault| fault.of("run"))
     }
 
     async fn runs(&self, repo: u64, number: u64) -> Result<Vec<RunRow>, StoreError> {

@@ -130,8 +130,6 @@ pub struct Rerun {
     pub on_push: OnPush,
     /// How long a head must stand before it is measured.
     pub debounce: Duration,
-    /// Whether pushes to forks are measured without asking.
-    pub forks: bool,
     /// How somebody is told.
     pub notify: Notify,
     /// Checks that must be green on the head before anything is launched.
@@ -145,7 +143,6 @@ impl Default for Rerun {
         Self {
             on_push: OnPush::Auto,
             debounce: Duration(600_000),
-            forks: false,
             notify: Notify::Reply,
             require_checks: Vec::new(),
             env_allowed: Vec::new(),
@@ -158,6 +155,15 @@ pub(crate) const ON_PUSH: [(&str, OnPush); 4] =
 pub(crate) const NOTIFY: [(&str, Notify); 3] =
     [("reply", Notify::Reply), ("repost", Notify::Repost), ("none", Notify::None)];
 
+/// Reads whether pushes to forks are measured by themselves. They are not; whoever looks for it may say so.
+pub(crate) fn never(node: &Node<'_>) -> Result<(), SuiteError> {
+    if node.flag()? {
+        Err(node.unfit("a push to a fork is never measured by itself: nobody has read it"))
+    } else {
+        Ok(())
+    }
+}
+
 impl Rerun {
     pub(crate) fn read(node: &Node<'_>) -> Result<Self, SuiteError> {
         let table = node.table(&["on_push", "debounce", "forks", "notify", "require_checks", "env_allowed"])?;
@@ -166,10 +172,10 @@ impl Rerun {
             name if is_variable(name) => Ok(name.to_owned()),
             _ => Err(n.refused("the name of an environment variable: 1 to 40 characters A-Z, a-z, 0-9, _")),
         };
+        table.read("forks", never)?;
         Ok(Self {
             on_push: table.read("on_push", |n| n.choice(&ON_PUSH))?.unwrap_or(other.on_push),
             debounce: table.read("debounce", |n| n.duration(0))?.unwrap_or(other.debounce),
-            forks: table.read("forks", Node::flag)?.unwrap_or(other.forks),
             notify: table.read("notify", |n| n.choice(&NOTIFY))?.unwrap_or(other.notify),
             require_checks: table
                 .read("require_checks", |n| n.texts("a list of names of checks", Node::line))?

@@ -10,6 +10,8 @@ use suite::Suite;
 
 use crate::command::run::{Prepared, agreement, by_suite};
 
+/// What a note on the cost begins with.
+const COSTS: &str = "this run ";
 /// So many finished runs are learnt from.
 const RUNS: usize = 10;
 
@@ -92,9 +94,13 @@ pub async fn expect<D: Desk>(
     if let Some(estimate) = &estimate {
         prepared.each_ms = estimate.wall_ms.or(prepared.each_ms);
         plan.each_ms = prepared.each_ms;
-        plan.notes.push(format!("this run {}", estimate.words(plan)));
+        // A plan that goes on from another one brings what that one cost along.
+        plan.notes.retain(|note| !note.starts_with(COSTS));
+        plan.notes.push(format!("{COSTS}{}", estimate.words(plan)));
     }
-    prepared.confirm = agreement(suite, plan, prepared.unusual.as_ref(), estimate.as_ref());
+    if plan.retry.is_none() {
+        prepared.confirm = agreement(suite, plan, prepared.unusual.as_ref(), estimate.as_ref());
+    }
     plan.confirm.clone_from(&prepared.confirm);
     Ok((fingerprint, estimate))
 }

@@ -274,6 +274,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         head: Option<CommitSha>,
         now: Ms,
     ) -> Result<Handled, Stopped> {
+        if !self.shared.serves(&id.repo.name) {
+            return Ok(Handled::Nothing(Box::default(), "the repository is not served".to_owned()));
+        }
         let state = self.state(&id).await?;
         let mut events: Vec<Event> = push.into_iter().map(Event::Pushed).collect();
         let mut settle = Settle::default();

@@ -105,6 +105,9 @@ impl<D: Desk + Clone + 'static, F: Forge> Planner for PullPlanner<D, F> {
 impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
     /// The suite, and the commits in a mirror.
     async fn reached(&self, asked: &Asked) -> Result<(Suite, Pinned), NoPlan> {
+        if !self.shared.serves(&asked.pull.repo.name) {
+            return Err(never(Ending::Refused, "this service does not run benchmarks for the repository any more"));
+        }
         let suite = self.shared.suite_of(&self.forge, &asked.pull.repo, &asked.suite).await?;
         comparable(asked, &suite)?;
         if matches!(suite.backend, Backend::Local(_)) && !self.shared.config.local_backend {
@@ -177,6 +180,11 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         // Jobs that had run cost nothing any more, and are no measure of what a run of this pull request costs.
         if !asked.jobs {
             budget::keep(&self.desk, &suite, asked, &mut prepared, self.shared.machine.clock.now()).await?;
+        }
+        // Two may have planned it at once: a run that has begun keeps its folder.
+        let begun = self.desk.read(&format!("run:{}", prepared.plan.run)).await;
+        if begun.map_err(|why| NoPlan::NotNow(why.to_string()))?.is_some() {
+            return Ok(prepared.plan);
         }
         let folder = std::sync::Arc::clone(&self.folder);
         let written = self.shared.apart(move |_| write(&folder, &prepared).map(|()| prepared.plan)).await;

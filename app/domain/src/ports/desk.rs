@@ -310,6 +310,12 @@ pub trait Desk: Store {
     /// See [`StoreError`].
     fn runs(&self, repo: u64, number: u64) -> impl Future<Output = Result<Vec<RunRow>, StoreError>> + Send;
 
+    /// A run.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn run(&self, id: &RunId) -> impl Future<Output = Result<Option<RunRow>, StoreError>> + Send;
+
     /// Runs that go on, the oldest first.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use domain::ids::{CommitSha, RunId};
 use domain::ports::desk::Want;
 use domain::ports::forge::{Button, CheckWanted, Conclusion, PullId};
 use domain::ports::{Clock, Desk, Forge, Lab, Planner};
-use domain::pull::{Approval, NewerFate, PullState};
+use domain::pull::{Approval, NewerFate, Over, PullState};
 use domain::time::Ms;
+use domain::view::Ending;
 use evidence::prose;
 
 use super::saying::{Saying, configuration_target, standing_target};
@@ -26,16 +27,35 @@ pub fn check_name(suite: &str) -> String {
     format!("zephyr-ab / {suite}")
 }
 
+/// Longest title that the forge takes, in characters.
+const TITLE: usize = 255;
+
 fn button(label: &str, description: &str, identifier: &str) -> Button {
     Button { label: label.to_owned(), description: description.to_owned(), identifier: identifier.to_owned() }
 }
 
-pub(super) fn cancel() -> Button {
+fn cancel() -> Button {
     button("Cancel", "Stop the run and its jobs", CANCEL)
 }
 
-pub(super) fn rerun() -> Button {
+fn rerun() -> Button {
     button("Re-run", "Ask for the same comparison again", RERUN)
+}
+
+/// What can be pressed at the check of a run that is over, or goes on where there is no end. Of what was put away there is
+/// nothing to run again.
+pub(super) fn buttons(over: Option<&Over>) -> Vec<Button> {
+    match over {
+        None => vec![cancel()],
+        Some(over) if matches!(over.ended, Some((Ending::Skipped, _))) => Vec::new(),
+        Some(_) => vec![rerun()],
+    }
+}
+
+/// The check of a verdict about another branch than the one that the head goes into now: neither for it nor against it.
+pub(super) fn of_another_base(check: CheckWanted) -> CheckWanted {
+    let title = format!("compared with another branch: {}", check.title).chars().take(TITLE).collect();
+    CheckWanted { conclusion: Some(Conclusion::Neutral), title, ..check }
 }
 
 fn approve() -> Button {
@@ -155,7 +175,11 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             let spoken_for = state.shown.get(suite).is_some_and(|shown| shown.speaks_for(&seen.head));
             let stands = |head: &CommitSha| (seen.open && !spoken_for && *head == seen.head) || waits(head);
             for head in state.heads().into_iter().filter(|head| !stands(head)) {
-                if self.desk().wanted(&standing_target(&state.id, suite, &head)).await?.is_none() {
+                let target = standing_target(&state.id, suite, &head);
+                let Some(wanted) = self.desk().wanted(&target).await? else { continue };
+                if wanted.remote.is_none() {
+                    // Said now, it would stand before the check that speaks of the head.
+                    wants.push(Saying::Withdrawn.want(target, now)?);
                     continue;
                 }
                 let title = if spoken_for && head == seen.head {

@@ -173,6 +173,7 @@ mod tests {
             stage,
             history: Vec::new(),
             before: None,
+            before_decision: None,
             waits: None,
             newer: None,
             decision: None,

@@ -198,12 +198,16 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             summary: check.summary,
             text: check.text,
             details: None,
-            buttons: vec![if over.is_some() { checks::rerun() } else { checks::cancel() }],
+            buttons: checks::buttons(over),
             started: asked.at,
             ended: over.map(|over| over.at),
         };
         if let Some(why) = &named.doubt {
             check = doubts::neither(check, why);
+        }
+        let seen = state.seen.as_ref();
+        if seen.is_some_and(|seen| seen.base_ref != asked.base_ref) && over.is_some_and(|over| over.verdict.is_some()) {
+            check = checks::of_another_base(check);
         }
         // The first word and the last one are said at once, and that it is being stopped; what changes in between is
         // collected.

@@ -38,6 +38,8 @@ impl Labels {
         let newest = state.shown.values().max_by_key(|shown| (shown.asked.at, &shown.asked.run))?;
         match &newest.stage {
             Stage::Planning | Stage::Running => self.running.as_ref(),
+            // Jobs that somebody named may be of anything.
+            Stage::Over(_) if newest.asked.jobs => None,
             Stage::Over(over) if state.stale(newest).is_none() => match over.verdict? {
                 Verdict::Pass => self.pass.as_ref(),
                 Verdict::Regression => self.regression.as_ref(),
@@ -109,7 +111,16 @@ mod tests {
             cause: Cause::Command,
             jobs: false,
         };
-        let shown = Shown { asked, stage, history: Vec::new(), before: None, waits: None, newer: None, decision: None };
+        let shown = Shown {
+            asked,
+            stage,
+            history: Vec::new(),
+            before: None,
+            before_decision: None,
+            waits: None,
+            newer: None,
+            decision: None,
+        };
         (suite.to_owned(), shown)
     }
 

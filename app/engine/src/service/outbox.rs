@@ -71,6 +71,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             Saying::Labels { pull, add, remove } => {
                 self.forge.labels(pull, add, remove).await.map(|()| (None, CommentFound::default()))
             }
+            Saying::Withdrawn => Ok((want.remote, CommentFound::default())),
             Saying::Check { check } => {
                 self.forge.check(check, want.remote).await.map(|id| (Some(id), CommentFound::default()))
             }

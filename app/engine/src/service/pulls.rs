@@ -36,6 +36,15 @@ impl Done {
     }
 }
 
+/// What is done first: a plan is made after what costs nothing, and a plan that is only looked at after that.
+fn rank(key: &str) -> u8 {
+    match key.split(':').next() {
+        Some("preview") => 2,
+        Some("plan") => 1,
+        _ => 0,
+    }
+}
+
 /// Until something is tried again: 5 s, doubled each time, at most 10 minutes.
 pub(super) fn again(attempts: u32, now: Ms) -> Ms {
     now.plus((5 * SECOND).saturating_mul(1 << attempts.min(10)).min(600 * SECOND))
@@ -65,6 +74,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
 
     async fn work_pull(&self, subject: &Subject) -> Result<usize, EngineError> {
         let mut performed = 0;
+        let began = self.now();
         loop {
             let Some(current) = self.desk().read(&subject.key).await? else { return Ok(performed) };
             if current.fence != subject.fence {
@@ -72,7 +82,10 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             }
             let now = self.now();
             let effects = self.desk().effects(&subject.key).await?;
-            let Some(next) = effects.iter().filter(|effect| effect.due <= now).min_by_key(|effect| effect.due) else {
+            // What takes minutes keeps nobody from stopping it.
+            let rank = |effect: &&StoredEffect| (rank(&effect.key), effect.due);
+            let late = now.since(began) > PULL_LEASE / 2;
+            let Some(next) = effects.iter().filter(|effect| effect.due <= now && !late).min_by_key(rank) else {
                 let due = effects.iter().map(|effect| effect.due).min();
                 self.desk().release(&subject.key, subject.fence, current.version, due).await?;
                 return Ok(performed);

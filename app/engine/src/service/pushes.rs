@@ -82,7 +82,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             Err(NoPlan::NotNow(why)) => return Ok(Some(Err(why))),
             Err(NoPlan::Never { why, .. }) => {
                 tracing::warn!(suite, why, "the rules of a repository cannot be read");
-                domain::ports::Manners::default()
+                // Without its rules nothing is begun by a push.
+                domain::ports::Manners { on_push: domain::pull::OnPush::Off, ..domain::ports::Manners::default() }
             }
         };
         let mut weighed = Weighed {

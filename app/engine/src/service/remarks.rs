@@ -62,15 +62,11 @@ pub enum Why {
     Off,
     /// There is no budget left for it: which, such as `3 of 3 runs of today`. Part of a sentence.
     Budget(String),
-    /// Its plan needs the agreement of a person.
-    Confirm,
     /// The pull request goes into another branch now.
     Retargeted {
         /// The branch.
         base: String,
     },
-    /// The pull request is closed.
-    Closed,
 }
 
 /// What becomes of a newer head, and what to type where a person must act.
@@ -132,10 +128,6 @@ pub fn moved(push: &Push<'_>, what: &What) -> Vec<Span> {
         What::NotAgain(Why::Budget(of)) => {
             measures(pushed(&format!(". It is not measured by itself: {}. ", part(of))), line)
         }
-        What::NotAgain(Why::Confirm) => {
-            let said = pushed(". It is not measured by itself, because its plan needs the agreement of a person. ");
-            asks_for(said, line)
-        }
         What::NotAgain(Why::Retargeted { base }) => vec![
             words("The pull request goes into "),
             code(base),
@@ -147,7 +139,6 @@ pub fn moved(push: &Push<'_>, what: &What) -> Vec<Span> {
             short,
             words(" with this one."),
         ],
-        What::NotAgain(Why::Closed) => pushed(". The pull request is closed, so it is not measured."),
     }
 }
 
@@ -160,36 +151,6 @@ fn measured_from(new: &Span, at: Option<Ms>, soon: &str) -> [Span; 2] {
 fn asks_for(mut said: Vec<Span>, line: &str) -> Vec<Span> {
     said.extend([code(line), words(" asks for it.")]);
     said
-}
-
-/// Who accepted the verdict and why. Where the view has the decision, it says so already.
-#[must_use]
-pub fn accepted(by: &str, why: &str, at: Ms) -> Vec<Span> {
-    let rest = format!(
-        " accepted the verdict at {}: {}. It stays as it was measured, and its check no longer fails.",
-        minute(at),
-        part(why)
-    );
-    vec![code(by), words(rest)]
-}
-
-/// Who said that no benchmark is needed and why.
-#[must_use]
-pub fn skipped(suite: &str, by: &str, why: &str, at: Ms) -> Vec<Span> {
-    let rest = format!(" said at {} that no benchmark is needed: {}. ", minute(at), part(why));
-    vec![code(by), words(rest), code(format!("/ab-test {suite}")), words(" starts one all the same.")]
-}
-
-/// Whether pushes are measured by themselves, and who said so.
-#[must_use]
-pub fn auto(suite: &str, on: bool, by: &str, at: Ms) -> Vec<Span> {
-    let (are, other) = if on { ("are", "off") } else { ("are not", "on") };
-    vec![
-        code(by),
-        words(format!(" said at {} that pushes to this pull request {are} measured by themselves. ", minute(at))),
-        code(format!("/ab-test {suite} auto {other}")),
-        words(" changes that."),
-    ]
 }
 
 /// The pull request was merged. `goes_on` while the comparison is not over.
@@ -249,18 +210,12 @@ mod tests {
             What::NotAgain(Why::Draft),
             What::NotAgain(Why::Off),
             What::NotAgain(Why::Budget(text.clone())),
-            What::NotAgain(Why::Confirm),
             What::NotAgain(Why::Retargeted { base: text.clone() }),
-            What::NotAgain(Why::Closed),
         ]
         .into_iter()
         .map(|what| (format!("{what:?}"), moved(&push, &what)))
         .collect();
         all.extend([
-            ("accepted".to_owned(), accepted(hostile, hostile, NOON)),
-            ("skipped".to_owned(), skipped("zephyr", hostile, hostile, NOON)),
-            ("auto on".to_owned(), auto("zephyr", true, hostile, NOON)),
-            ("auto off".to_owned(), auto("zephyr", false, hostile, NOON)),
             ("merged, goes on".to_owned(), merged(&old, hostile, true)),
             ("merged, over".to_owned(), merged(&old, hostile, false)),
             ("reopened".to_owned(), reopened(line)),
@@ -304,7 +259,7 @@ mod tests {
                 Span::Code(text) if text.starts_with("/ab-test") => Some(text.as_str()),
                 _ => None,
             });
-            let waits = what.starts_with("NotAgain") && !what.contains("Closed") || what == "OnlyStale";
+            let waits = what.starts_with("NotAgain") || what == "OnlyStale";
             assert!(!waits || line.is_some(), "{what}");
             if what.contains("Fork") {
                 assert_eq!(line, Some("/ab-test zephyr rounds=3 sha=c0ffee1234567890c0ffee1234567890c0ffee12"));

@@ -59,6 +59,8 @@ pub enum Saying {
         /// Those that it should not have.
         remove: Vec<String>,
     },
+    /// Nothing any more: it need not be said.
+    Withdrawn,
     /// A check.
     Check {
         /// The check.

@@ -11,7 +11,7 @@ use domain::view::{Answer, Block, Kind, Span, State};
 
 use super::answers::{asked_for, code, words};
 use super::{Archive, Service};
-use crate::engine::{EngineError, key_of, plan_of};
+use crate::engine::EngineError;
 use crate::progress::Progress;
 
 type Row = (String, Vec<Span>);
@@ -46,9 +46,9 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
     /// # Errors
     /// A failing store, or a plan that cannot be read.
     pub async fn pull_of(&self, run: &RunId, repo: u64) -> Result<Option<u64>, EngineError> {
-        let Some(subject) = self.desk().read(&key_of(run)).await? else { return Ok(None) };
-        let from = plan_of(&subject)?.origin.pull;
-        Ok(from.filter(|from| from.repo == repo).map(|from| from.number))
+        // A run that was never planned has a row and nothing else.
+        let row = self.desk().run(run).await?;
+        Ok(row.filter(|row| row.repo == repo).map(|row| row.number))
     }
 
     /// How the number of a row of a suite came to be.

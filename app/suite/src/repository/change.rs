@@ -24,7 +24,6 @@ pub fn apply(suite: &Suite, file: &RepositoryFile) -> Result<Suite, SuiteError> 
     rerun.on_push = section.on_push.unwrap_or(rerun.on_push);
     rerun.debounce = section.debounce.unwrap_or(rerun.debounce);
     rerun.notify = section.notify.unwrap_or(rerun.notify);
-    rerun.forks = section.forks.unwrap_or(rerun.forks);
     for check in &section.require_checks {
         if !rerun.require_checks.contains(check) {
             rerun.require_checks.push(check.clone());

@@ -8,7 +8,7 @@ use domain::pull::OnPush;
 use super::listed;
 use crate::error::SuiteError;
 use crate::node::{Node, Table};
-use crate::policy::{NOTIFY, ON_PUSH};
+use crate::policy::{NOTIFY, ON_PUSH, never};
 use crate::preset::named;
 use crate::unit::Duration;
 
@@ -73,8 +73,6 @@ pub struct Section {
     pub debounce: Option<Duration>,
     /// How somebody is told.
     pub notify: Option<Notify>,
-    /// Whether pushes to forks are measured without asking, which can only be taken back.
-    pub forks: Option<bool>,
     /// Further checks that must be green on the head before anything is launched.
     pub require_checks: Vec<String>,
     /// Who may, by verb: never less than the table of verbs says.
@@ -96,14 +94,7 @@ impl Section {
                 debounce => Ok(debounce),
             })?;
             section.notify = rerun.read("notify", |n| n.choice(&NOTIFY))?;
-            section.forks = rerun.read("forks", |n| {
-                if n.flag()? {
-                    return Err(
-                        n.unfit("not for the repository: only the operator's suite file can let pushes to forks run")
-                    );
-                }
-                Ok(false)
-            })?;
+            rerun.read("forks", never)?;
         }
         if let Some(node) = table.get("require_checks") {
             section.require_checks = node.texts("a list of names of checks", Node::line)?;
@@ -140,7 +131,6 @@ impl Section {
         lines.extend(self.debounce.map(|debounce| format!("a head must stand for {debounce}")));
         let notify = self.notify.and_then(|how| NOTIFY.iter().find(|(_, known)| *known == how));
         lines.extend(notify.map(|(word, _)| format!("a verdict is told by: {word}")));
-        lines.extend(self.forks.map(|_| "pushes to forks are not measured by themselves".to_owned()));
         if !self.require_checks.is_empty() {
             lines.push(format!("checks that must be green: {}", self.require_checks.join(", ")));
         }

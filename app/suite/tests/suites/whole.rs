@@ -123,7 +123,7 @@ fn policies_of_zephyr() {
     let shards = limits.shards_per_worker.as_ref().unwrap();
     assert_eq!((shards.least, shards.shards.as_str(), shards.workers.as_str()), (1.0, "parallelism", "pool_workers"));
     let rerun = &suite.rerun;
-    assert_eq!((rerun.on_push, rerun.debounce, rerun.forks), (OnPush::Auto, Duration(600_000), false));
+    assert_eq!((rerun.on_push, rerun.debounce), (OnPush::Auto, Duration(600_000)));
     assert_eq!((rerun.notify, rerun.require_checks.len(), rerun.env_allowed.len()), (Notify::Reply, 0, 0));
     let judging = &suite.judging;
     assert_eq!(

@@ -69,6 +69,22 @@ pub(in crate::command) fn merge_bases(
     }
 }
 
+/// A commit that a request names. The mirror of a service has commits of every pull request, and the beginning of an id can
+/// be forged: one that is not named in full must be behind the base or the head.
+fn named(
+    mirror: &Mirror,
+    commits: &Commits<'_>,
+    name: &str,
+    (base, head): (&CommitSha, &CommitSha),
+) -> Result<CommitSha, Failure> {
+    let commit = mirror.resolve(name).map_err(git)?;
+    let behind = |tip: &CommitSha| mirror.merge_bases(tip, &commit).is_ok_and(|bases| bases.taken == commit);
+    if commits.pinned.is_none() || name == commit.as_str() || behind(base) || behind(head) {
+        return Ok(commit);
+    }
+    Err(usage(format!("{name} is no commit that the base or the head has: name it in full, all 40 digits")))
+}
+
 pub(super) fn choose(
     mirror: &Mirror,
     commits: &Commits<'_>,
@@ -87,7 +103,7 @@ pub(super) fn choose(
     let (name, base) = base(mirror, commits)?;
     let mut notes = Vec::new();
     let (control, merge_bases) = if let Some(name) = &options.control {
-        (mirror.resolve(name).map_err(git)?, Vec::new())
+        (named(mirror, commits, name, (&base, &head))?, Vec::new())
     } else {
         let asked = commits.pinned.and_then(|pinned| pinned.asked_base.as_ref());
         let bases = merge_bases(mirror, &base, &head, asked)?;
@@ -101,7 +117,7 @@ pub(super) fn choose(
     for treatment in &resolved.treatments {
         let commit = match &treatment.asked.commit {
             None => head.clone(),
-            Some(name) => mirror.resolve(name).map_err(git)?,
+            Some(name) => named(mirror, commits, name, (&base, &head))?,
         };
         let (name, declared) = (treatment.asked.name.clone(), treatment.asked.declared.clone());
         treatments.push(Treatment { name, commit, declared });

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::budget::{Learnt, OverBudget, Place, Promise};
-use domain::ids::Digest;
+use domain::ids::{Digest, RunId};
 use domain::ports::desk::{AuditLine, ClaimedWant, Counts, Delivery, OpenDelivery, RunRow, Settle, Settled};
 use domain::ports::forge::Repo;
 use domain::ports::{Committed, Desk, LookKey, LookRow, Store, StoreError, StoredEffect, Subject, Write};
@@ -232,6 +232,10 @@ impl Desk for SimDesk {
             (saying.said, saying.due) = (None, due);
         }
         Ok(())
+    }
+
+    async fn run(&self, id: &RunId) -> Result<Option<RunRow>, StoreError> {
+        Ok(self.tables().runs.iter().find(|run| run.id == *id).cloned())
     }
 
     /// Nothing is announced here.

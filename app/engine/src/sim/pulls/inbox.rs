@@ -177,7 +177,7 @@ impl Inbox<'_> {
             Verb::Accept => {
                 let (what, why) = (Decided::Accepted, "we need it".to_owned());
                 let decision = Decision { what, by: by.login, why, at: Some(utc(now)) };
-                one(Event::Accept { suite, decision, comment })
+                one(Event::Accept { suite, decision, comment, written: Some(typed.at) })
             }
             Verb::AutoOn | Verb::AutoOff => {
                 let on = typed.verb == Verb::AutoOn;

@@ -287,6 +287,7 @@ fn marker(tables: &Tables, target: &str) -> Option<String> {
         | crate::service::Saying::Reply { comment }
         | crate::service::Saying::Notification { comment, .. } => Some(comment.marker),
         crate::service::Saying::Check { .. }
+        | crate::service::Saying::Withdrawn
         | crate::service::Saying::Repost { .. }
         | crate::service::Saying::Labels { .. } => None,
     }
