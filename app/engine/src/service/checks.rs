@@ -177,8 +177,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             for head in state.heads().into_iter().filter(|head| !stands(head)) {
                 let target = standing_target(&state.id, suite, &head);
                 let Some(wanted) = self.desk().wanted(&target).await? else { continue };
-                if wanted.remote.is_none() {
-                    // Said now, it would stand before the check that speaks of the head.
+                if wanted.fence == 0 {
+                    // Nobody tried to say it yet; said now, it would stand before the check that speaks of the head.
                     wants.push(Saying::Withdrawn.want(target, now)?);
                     continue;
                 }

@@ -227,7 +227,12 @@ impl Stage {
         let hub = self.town.hub();
         let is = |of: &&CheckWanted| of.external == shown.asked.run.as_str() && of.head == shown.asked.head;
         let checks: Vec<&CheckWanted> = hub.checks.iter().map(|(_, of)| of).filter(is).collect();
-        let wanted = Conclusions::default().of(Some(verdict), None, shown.decision.is_some());
+        let other_base = hub.pulls.get(&shown.asked.pull.number).is_some_and(|of| of.base_ref != shown.asked.base_ref);
+        let wanted = if other_base {
+            Some(domain::ports::forge::Conclusion::Neutral)
+        } else {
+            Conclusions::default().of(Some(verdict), None, shown.decision.is_some())
+        };
         let right = matches!(checks.as_slice(), [one] if one.conclusion == wanted);
         let count = checks.len();
         drop(hub);
