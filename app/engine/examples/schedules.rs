@@ -137,12 +137,11 @@ fn plant(out: &mut impl Write, first: u64, count: u64) -> std::io::Result<ExitCo
     let mut missed = false;
     for habit in Habit::ALL {
         let mut seeds = (first..first + count).map(|seed| pulls(seed, habit));
-        match seeds.find(|report| !report.violations.is_empty()) {
-            Some(found) => writeln!(out, "{habit:?}: seed {}: {}", found.seed, found.violations[0])?,
-            None => {
-                missed = true;
-                writeln!(out, "{habit:?}: not found")?;
-            }
+        if let Some(found) = seeds.find(|report| !report.violations.is_empty()) {
+            writeln!(out, "{habit:?}: seed {}: {}", found.seed, found.violations[0])?;
+        } else {
+            missed = true;
+            writeln!(out, "{habit:?}: not found")?;
         }
     }
     Ok(exit(missed))

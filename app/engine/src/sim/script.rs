@@ -152,14 +152,14 @@ impl Script {
 /// # Errors
 /// None: every text below is a valid id.
 pub(super) fn plan(seed: u64) -> Result<Plan, IdError> {
-    plan_of(seed, RunId::new(1_795_984_130, 7)?, "sim".parse()?, &"b".repeat(40).parse()?)
+    plan_of(seed, &RunId::new(1_795_984_130, 7)?, &"sim".parse()?, &"b".repeat(40).parse()?)
 }
 
 /// The plan of a seed for a run of a suite that measures this head.
 ///
 /// # Errors
 /// As [`plan`].
-pub(super) fn plan_of(seed: u64, run: RunId, suite: SuiteName, head: &CommitSha) -> Result<Plan, IdError> {
+pub(super) fn plan_of(seed: u64, run: &RunId, suite: &SuiteName, head: &CommitSha) -> Result<Plan, IdError> {
     let mut chance = about(seed, "plan");
     let count = if chance.happens(250) { 2 } else { 1 };
     let mut treatments = Vec::new();
@@ -179,7 +179,7 @@ pub(super) fn plan_of(seed: u64, run: RunId, suite: SuiteName, head: &CommitSha)
         let place = u32::try_from(at + 1).unwrap_or(u32::MAX);
         TrialName { run: run.clone(), round: 1, replacement: 0, place }
     };
-    let names: Vec<(TrialName, TrialName)> = (0..=count).map(|at| (place(at, &run), place(at, &earlier))).collect();
+    let names: Vec<(TrialName, TrialName)> = (0..=count).map(|at| (place(at, run), place(at, &earlier))).collect();
     let adopts = names.into_iter().map(|(own, other)| Ok((own, format!("/sim/{other}").parse()?)));
     let adopts = adopts.collect::<Result<Vec<_>, IdError>>()?.into_iter();
     Ok(Plan {
@@ -191,7 +191,7 @@ pub(super) fn plan_of(seed: u64, run: RunId, suite: SuiteName, head: &CommitSha)
         preset: None,
         arms,
         origin: Origin::default(),
-        workloads: roles.clone().map(|role| (role, Workload::new(&suite))).collect(),
+        workloads: roles.clone().map(|role| (role, Workload::new(suite))).collect(),
         contexts: roles.clone().map(|role| (role, Context::default())).collect(),
         launches: roles.map(|role| (role, serde_json::Value::Null)).collect(),
         mode: if chance.happens(500) { RoundMode::Together } else { RoundMode::InTurn },

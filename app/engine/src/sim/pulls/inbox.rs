@@ -185,7 +185,7 @@ impl Inbox<'_> {
             }
             _ => {
                 let pushes = state.map(|state| state.pushes).unwrap_or_default();
-                self.asking(typed, by, run, pull, &pushes).map(Some)
+                self.asking(typed, by, run, &pull, &pushes).map(Some)
             }
         }
     }
@@ -195,7 +195,7 @@ impl Inbox<'_> {
         typed: &Typed,
         by: Account,
         run: RunId,
-        pull: Pull,
+        pull: &Pull,
         pushes: &[domain::pull::Push],
     ) -> Result<Leads, Stop> {
         let (id, now) = (id(typed.pull), self.now);
@@ -207,7 +207,7 @@ impl Inbox<'_> {
         let starts = matches!(typed.verb, Verb::Run | Verb::RunNamed | Verb::More);
         let named = typed.sha.as_ref().map(ToString::to_string);
         let look = Event::Observed(Box::new(pull.clone()), now);
-        let head = match head_meant(&pull, named.as_deref(), pushes, Some(typed.at)) {
+        let head = match head_meant(pull, named.as_deref(), pushes, Some(typed.at)) {
             Ok(head) => {
                 if pull.is_fork() && starts {
                     self.town.hub().approved.insert((typed.pull, head.clone()));
@@ -227,7 +227,7 @@ impl Inbox<'_> {
             }
         };
         let new = New { run, by, now, comment: typed.comment, cause: Cause::Command };
-        let asked = of_head(&pull, typed.suite, head, pairs, new);
+        let asked = of_head(pull, typed.suite, head, pairs, new);
         let event = match typed.verb {
             Verb::Plan => Event::Preview(Box::new(asked)),
             Verb::Skip => Event::Skip { asked: Box::new(asked), why: "only documentation".to_owned() },

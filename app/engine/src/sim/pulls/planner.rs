@@ -86,8 +86,7 @@ impl SimPlanner {
         let impossible = |error: &dyn std::fmt::Display| NoPlan::Never { how: Ending::Failed, why: error.to_string() };
         let suite = asked.suite.parse().map_err(|error| impossible(&error))?;
         let mut chance = about(self.town.seed, asked.run.as_str());
-        let mut plan =
-            plan_of(chance.next(), asked.run.clone(), suite, &asked.head).map_err(|error| impossible(&error))?;
+        let mut plan = plan_of(chance.next(), &asked.run, &suite, &asked.head).map_err(|error| impossible(&error))?;
         plan.origin.pull = Some(FromPull { repo: asked.pull.repo.id, number: asked.pull.number });
         plan.ledger = Digest::of(format!("{} {} {scope}", asked.pull.key(), asked.suite).as_bytes());
         let looked = self.desk.last_episode(&plan.ledger).await.map_err(|why| NoPlan::NotNow(why.to_string()))?;

@@ -115,13 +115,11 @@ impl Tables {
 
     /// One transaction: everything is looked at first, then all of it is done.
     pub(super) fn settle(&mut self, settle: Settle) -> Settled {
-        match self.refusal(&settle) {
-            Some(refused) => refused,
-            None => {
-                self.settled(settle);
-                Settled::Done
-            }
+        if let Some(refused) = self.refusal(&settle) {
+            return refused;
         }
+        self.settled(settle);
+        Settled::Done
     }
 
     /// Why nothing is done.
