@@ -125,8 +125,9 @@ fn telling(listener: &Listener) -> App {
     );
     let path = app.folder().join("suites/tiny.toml");
     let suite = fs::read_to_string(&path).expect("the suite");
-    let quick = "limit = { wall = \"5min\" }\n";
-    let dear = "limit = { wall = \"5min\" }\nexpect = { cpu_hours = 1, wall = \"3s\" }\n";
+    let quick = "limit = { wall = \"20min\" }\n";
+    let dear = "limit = { wall = \"20min\" }\nexpect = { cpu_hours = 1, wall = \"3s\" }\n";
+    assert!(suite.contains(quick), "{suite}");
     let suite = suite.replacen(quick, dear, 1) + "\n[limits]\nconfirm_above = { cpu_hours = 0.5 }\n";
     fs::write(path, suite).expect("a suite");
     app.start();
