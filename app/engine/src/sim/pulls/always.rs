@@ -124,11 +124,21 @@ impl Stage {
                     let of: Vec<&str> = of.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();
                     self.town.violated(format!("{number} is measured after a push and is {}", of.join(" and ")));
                 }
+                // A head that was asked for, stopped by a push, and is back.
+                let back = self.desk.tables().runs.iter().any(|run| {
+                    run.id != asked.run
+                        && run.number == number
+                        && run.suite == asked.suite
+                        && run.head == asked.head.as_str()
+                });
                 let off = {
                     let hub = self.town.hub();
                     let since = hub.since.get(&number).cloned().unwrap_or_default();
                     let newest = hub.pulls.get(&number).is_some_and(|pull| pull.head == asked.head);
-                    newest && !since.on.contains(asked.suite.as_str()) && !state.auto.contains_key(&asked.suite)
+                    newest
+                        && !back
+                        && !since.on.contains(asked.suite.as_str())
+                        && !state.auto.contains_key(&asked.suite)
                 };
                 if off {
                     self.town.violated(format!("{number} is measured after a push although the suite wants none"));
