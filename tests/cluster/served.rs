@@ -72,6 +72,11 @@ pub(super) fn on_a_pull_request(rig: &Rig) {
     assert!(!left.is_empty() && left.iter().all(|(_, state)| !live(state)), "{left:?}");
 
     // The control is measured and the treatment runs: another push lets it finish.
+    let treatment = launched.iter().find(|job| job.ends_with("-2")).expect("a treatment");
+    app.until("the treatment at work", || {
+        let sql = format!(r#"SELECT execution_id FROM "zephyr.execution" WHERE root_job_id = '{treatment}'"#);
+        (!rig.query(&sql).rows.is_empty()).then_some(())
+    });
     let third = push(&app, "pr");
     let told = app.until("it goes on", || body(&app, number).filter(|body| body.contains("goes on to its end")));
     assert!(told.contains(&third[..7]) && told.contains(&second[..7]), "{told}");

@@ -87,6 +87,7 @@ impl Teller<'_> {
                 };
                 let values = json!({
                     "why": prose(&why, "state.why")?, "by": by, "alive": self.alive(alive)?, "rounds": rounds,
+                    "suite": self.view.suite,
                 });
                 let text = self.here(&format!("ended.{}.sentence", how.key()), &values)?;
                 match (how, self.troubles()?) {

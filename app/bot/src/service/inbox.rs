@@ -215,20 +215,27 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
     }
 
     async fn button(&self, button: &Button, guid: &str, now: Ms) -> Result<Handled, Stopped> {
-        let audit = |action: &str, detail: &str| AuditLine {
-            at: now,
-            actor: actor(&button.sender),
-            action: action.to_owned(),
-            subject: format!("check:{}", button.check),
-            detail: detail.to_owned(),
+        let audit = |action: &str, id: Option<&PullId>, detail: &str| {
+            let line = AuditLine {
+                at: now,
+                actor: actor(&button.sender),
+                action: action.to_owned(),
+                subject: id.map_or_else(|| format!("check:{}", button.check), PullId::key),
+                detail: detail.to_owned(),
+            };
+            Box::new(Settle { audit: vec![line], ..Settle::default() })
         };
-        let with = |action, detail: &str| Box::new(Settle { audit: vec![audit(action, detail)], ..Settle::default() });
         Ok(match self.pressed(button, guid, now).await? {
-            Pressed::Done(id, events, detail) => Handled::Events(id, events, with("pressed", &detail), detail),
-            Pressed::Refused(id, pull, why) => {
-                Handled::Events(id, vec![Event::Observed(pull, now)], with("refused", &why), why)
+            Pressed::Done(id, events, detail) => {
+                let settle = audit("pressed", Some(&id), &detail);
+                Handled::Events(id, events, settle, detail)
             }
-            Pressed::Nothing(why) => Handled::Nothing(with("refused", &why), why),
+            Pressed::Refused(id, pull, why) => {
+                let settle = audit("refused", Some(&id), &why);
+                Handled::Events(id, vec![Event::Observed(pull, now)], settle, why)
+            }
+            Pressed::Denied(id, why) => Handled::Nothing(audit("denied", Some(&id), &why), why),
+            Pressed::Nothing(why) => Handled::Nothing(audit("refused", None, &why), why),
         })
     }
 

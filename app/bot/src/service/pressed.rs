@@ -19,6 +19,8 @@ pub(super) enum Pressed {
     Done(PullId, Vec<Event>, String),
     /// Nothing but that the pull request was looked at: why. What a check says may be outdated by that.
     Refused(PullId, Box<Pull>, String),
+    /// Whoever pressed it may not: why.
+    Denied(PullId, String),
     /// Nothing at all: why.
     Nothing(String),
 }
@@ -70,7 +72,7 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Inbox<'_, D, F
         };
         let login = &button.sender.login;
         if let Err(denied) = may(who, permission, requester, login).and_then(|()| at_least(least, permission, login)) {
-            return Ok(Pressed::Nothing(format!("denied: {denied}")));
+            return Ok(Pressed::Denied(id, format!("denied: {denied}")));
         }
         let pull = match asked(self.service.forge.pull(&id).await, now)? {
             Ok(pull) => pull,
@@ -139,8 +141,22 @@ fn again(shown: &Shown, pull: &Pull, new: New) -> Event {
     // A fork's head was approved; another one is not.
     let head = if pull.is_fork() { shown.asked.head.clone() } else { pull.head.clone() };
     let (base_ref, base, cause) = (pull.base_ref.clone(), pull.base.clone(), Cause::Button);
-    let asked =
-        Asked { run, by, head, base_ref, base, at: now, cause, continues: None, retries: None, ..shown.asked.clone() };
+    // The rounds that were added to it are in it already.
+    let added = |(key, value): &(String, String)| key == "rounds" && value.starts_with('+');
+    let pairs = shown.asked.pairs.iter().filter(|pair| !added(pair)).cloned().collect();
+    let asked = Asked {
+        run,
+        by,
+        head,
+        base_ref,
+        base,
+        at: now,
+        cause,
+        continues: None,
+        retries: None,
+        pairs,
+        ..shown.asked.clone()
+    };
     Event::Ask(Box::new(asked))
 }
 

@@ -167,7 +167,10 @@ pub fn denied(denied: &Denied, line: &str) -> Answer {
     let mut more = Vec::new();
     let approve = |head: &str| {
         vec![
-            words("Confirming runs this code with the credentials of the cluster. After reading it: "),
+            words(
+                "Approving runs this code with the credentials of the cluster. After reading it press Approve at the check of \
+                 the commit, or write ",
+            ),
             code(format!("{line} sha={head}")),
         ]
     };

@@ -248,10 +248,14 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
                 let run = self.engine.read(&asked.run).await?;
                 let ahead = self.ahead(&asked.run).await?;
                 let mut at = views::state_of(&run, Some(ahead));
-                if let State::AwaitingConfirmation { skip, .. } = &mut at
+                if let State::AwaitingConfirmation { skip, why, .. } = &mut at
                     && let Some(subject) = self.desk().read(&key_of(&asked.run)).await?
                 {
                     *skip = plan_of(&subject)?.skip.unwrap_or_default();
+                    if !skip.is_empty() {
+                        // The reasons are told by themselves.
+                        *why = why.take().and_then(|why| Some(why.split_once("; ")?.1.to_owned()));
+                    }
                 }
                 self.engine.records.live(&asked.run, at.clone()).unwrap_or_else(|_| early(at))
             }

@@ -60,6 +60,8 @@ pub enum Why {
     Draft,
     /// Somebody switched it off for this pull request.
     Off,
+    /// A person put an end to the last one, or it could not be run.
+    Ended,
     /// There is no budget left for it: which, such as `3 of 3 runs of today`. Part of a sentence.
     Budget(String),
     /// The pull request goes into another branch now.
@@ -124,6 +126,11 @@ pub fn moved(push: &Push<'_>, what: &What) -> Vec<Span> {
             let mut said = measures(pushed(". Measuring after a push is switched off here. "), line);
             said.extend([words(" "), code(format!("/ab-test {suite} auto on")), words(" switches it on again.")]);
             said
+        }
+        What::NotAgain(Why::Ended) => {
+            let mut said = pushed(". What is said here is about ");
+            said.extend([old, words(", over without a verdict, so a push starts nothing. ")]);
+            measures(said, line)
         }
         What::NotAgain(Why::Budget(of)) => {
             measures(pushed(&format!(". It is not measured by itself: {}. ", part(of))), line)
@@ -209,6 +216,7 @@ mod tests {
             What::NotAgain(Why::Fork),
             What::NotAgain(Why::Draft),
             What::NotAgain(Why::Off),
+            What::NotAgain(Why::Ended),
             What::NotAgain(Why::Budget(text.clone())),
             What::NotAgain(Why::Retargeted { base: text.clone() }),
         ]

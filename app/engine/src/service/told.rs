@@ -40,7 +40,7 @@ pub(super) fn remarks(state: &PullState, shown: &Shown, now: Ms) -> Vec<Vec<Span
                     told.push(remarks::reopened(&line));
                     None
                 }
-                NotAgain::Ended => None,
+                NotAgain::Ended => Some(What::NotAgain(Why::Ended)),
             },
         };
         told.extend(what.map(|what| remarks::moved(&push, &what)));
