@@ -66,7 +66,7 @@ fn a_fork_is_approved_with_the_button_or_not_at_all() {
     assert_eq!(app.ends(number), ["goes on"]);
     let audit = app.audit();
     for login in ["bob", "stranger"] {
-        let line = audit.iter().find(|line| line.action == "refused" && line.actor.contains(login));
+        let line = audit.iter().find(|line| line.action == "denied" && line.actor.contains(login));
         assert!(line.is_some_and(|line| line.detail.contains("denied")), "{audit:#?}");
     }
     assert!(audit.iter().any(|line| line.action == "pressed" && line.actor.contains("hubot")), "{audit:#?}");
