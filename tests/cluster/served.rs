@@ -37,6 +37,7 @@ pub(super) fn on_a_pull_request(rig: &Rig) {
     let folder = app.sandbox.folder(REPO).expect("a folder");
     let bare = folder.to_str().expect("UTF-8").to_owned();
     let foreign = lines::older_branch(rig);
+    rig.branch("third", "pr", |text| text + "\n# Once more.\n");
     rig.repository.git(&["push", "--quiet", &bare, "main:main", "pr:topic"]);
     app.sandbox.install("octo", &[REPO]).expect("an installation");
     let number = app.sandbox.pull(REPO, "topic", "main", "MinHash twice", "mona").expect("a pull request");
@@ -77,7 +78,7 @@ pub(super) fn on_a_pull_request(rig: &Rig) {
         let sql = format!(r#"SELECT execution_id FROM "zephyr.execution" WHERE root_job_id = '{treatment}'"#);
         (!rig.query(&sql).rows.is_empty()).then_some(())
     });
-    let third = push(&app, "pr");
+    let third = push(&app, "third");
     let told = app.until("it goes on", || body(&app, number).filter(|body| body.contains("goes on to its end")));
     assert!(told.contains(&third[..7]) && told.contains(&second[..7]), "{told}");
     let check = app.until("the check of the second head", || ended_check(&app, &second));
