@@ -17,6 +17,8 @@ use crate::engine::EngineError;
 const PLAN_FOR: u64 = 2 * HOUR;
 /// How long it is tried to find out what a push changes.
 const WEIGH_FOR: u64 = 6 * HOUR;
+/// How often at least.
+const WEIGH_TRIES: u32 = 20;
 /// How often required checks are looked at, milliseconds.
 const CHECKS_EVERY: u64 = MINUTE;
 /// Until a pull request is looked at again whose state or effects cannot be read or written.
@@ -129,7 +131,8 @@ impl<D: Desk, F: Forge, P: Planner, L: Lab, R: Archive, C: Clock> Service<D, F, 
             What::Weigh { suite, head, at } => match self.weigh(state, &suite, &head, now).await? {
                 None => Done::nothing(),
                 Some(Ok(weighed)) => Done::With(vec![Event::Weighed(Box::new(weighed))], Box::default()),
-                Some(Err(why)) if now.since(at) < WEIGH_FOR => {
+                // Time in which nobody tried, such as that of a service that was away, does not count.
+                Some(Err(why)) if now.since(at) < WEIGH_FOR || effect.attempts < WEIGH_TRIES => {
                     tracing::info!(suite, why, "a push has to wait");
                     Done::Later(again(effect.attempts, now))
                 }
