@@ -97,7 +97,7 @@ fn a_push_and_the_command_before_it_in_both_orders() {
             let now = format!("head `{}", &after[..7]);
             app.verdict(number).filter(|body| body.contains("round 1") && body.contains(&now))
         });
-        assert_eq!(app.checks_of(&after).len(), 1);
+        app.until("its check", || (app.checks_of(&after).len() == 1).then_some(()));
         app.comment(number, "mona", "/ab-test tiny cancel");
         let cancel = app.newest("issue_comment");
         app.deliver(&cancel.guid, &cancel.event, &cancel.payload);
