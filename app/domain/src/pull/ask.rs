@@ -6,7 +6,7 @@ use super::state::{Approval, Over, Shown, Stage};
 use super::step::{Said, Stepped, What};
 use crate::ids::RunId;
 use crate::ports::forge::{Account, Reaction};
-use crate::time::{Ms, utc};
+use crate::time::{Ms, SECOND, utc};
 use crate::view::{Decided, Decision, Earlier, Ending, Verdict};
 
 /// Comments whose commands are remembered as handled.
@@ -275,7 +275,8 @@ impl Stepped {
 
     /// A verdict that is none to like is accepted.
     pub(super) fn accepted(&mut self, suite: &str, decision: Decision, comment: u64, written: Option<Ms>) {
-        let newer = |over: &Over| written.is_some_and(|written| over.at > written);
+        // The forge cuts the time of a comment off to the second.
+        let newer = |over: &Over| written.is_some_and(|written| over.at > written.plus(SECOND));
         if let Some(Stage::Over(over)) = self.state.shown.get(suite).map(|shown| &shown.stage)
             && over.verdict.is_some()
             && newer(over)
