@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bot::command::run::{Commits, Known, Pinned, Prepared, Weighed, prepare, weigh};
+use bot::command::run::{Commits, Known, Pinned, Prepared, prepare, weigh};
 use bot::failure::Failure;
 use bot::world::{Machine, Secrets, SystemClock};
 use domain::ids::CommitSha;
-use domain::pull::FromPull;
+use domain::pull::{Compared, FromPull};
 use domain::request::Options;
 use lab::git::{Mirror, Source};
 use suite::Suite;
@@ -112,7 +112,7 @@ impl Place {
         })
     }
 
-    fn weigh(&self, before: &Prepared, head: &CommitSha, base: &CommitSha, mirror: &str) -> Weighed {
+    fn weigh(&self, before: &Prepared, head: &CommitSha, base: &CommitSha, mirror: &str) -> Compared {
         let plan = &before.plan;
         self.with((head, base), Some(base), mirror, |commits, world| {
             weigh(&self.suite, &Options::default(), commits, &plan.origin, &plan.arms, world)
@@ -120,10 +120,10 @@ impl Place {
     }
 }
 
-fn why(weighed: Weighed) -> (bool, String) {
+fn why(weighed: Compared) -> (bool, String) {
     match weighed {
-        Weighed::Same { why } => (true, why),
-        Weighed::Changed { why } => (false, why),
+        Compared::Same { why } => (true, why),
+        Compared::Changed { why } => (false, why),
     }
 }
 
@@ -162,7 +162,7 @@ fn a_base_that_is_merged_in_counts_by_what_it_brings() {
     let moved = place.commit("main", &[("lib/g.py", "y = 1\n")]);
     assert_eq!(
         place.weigh(&planned, &head, &moved, "mirror"),
-        Weighed::Same { why: "the files that matter are the same".to_owned() }
+        Compared::Same { why: "the files that matter are the same".to_owned() }
     );
     place.repository.git(&["checkout", "--quiet", "topic"]);
     place.repository.git(&["merge", "--quiet", "--no-ff", "--message", "Merge", "main"]);
@@ -208,7 +208,7 @@ fn a_merged_head_is_compared_with_what_it_was_merged_into() {
     let weighed = place.with((&head, &tip), Some(&base), "mirror", |commits, world| {
         weigh(&place.suite, &Options::default(), commits, &open.plan.origin, &open.plan.arms, world)
     });
-    assert!(matches!(weighed, Weighed::Same { .. }), "{weighed:?}");
+    assert!(matches!(weighed, Compared::Same { .. }), "{weighed:?}");
 }
 
 #[test]

@@ -19,9 +19,7 @@ use suite::{Backend, Suite};
 use super::budget;
 use super::shared::Shared;
 use crate::command::compare;
-use crate::command::run::{
-    Commits, Known, Pinned, Prepared, Weighed, bring, only, prepare, prepare_more, prepare_retry, weigh,
-};
+use crate::command::run::{Commits, Known, Pinned, Prepared, bring, only, prepare, prepare_more, prepare_retry, weigh};
 use crate::failure::Failure;
 use crate::world::World;
 
@@ -162,10 +160,7 @@ impl<D: Desk + Clone + 'static, F: Forge> PullPlanner<D, F> {
         }
         let before = before.clone();
         let weighed = self.shared.apart(move |world| held(&asked, &suite, &pinned, &before, world)).await;
-        Ok(match weighed.map_err(|failure| Refusal::from(failure).0)? {
-            Weighed::Same { why } => Compared::Same { why },
-            Weighed::Changed { why } => Compared::Changed { why },
-        })
+        weighed.map_err(|failure| Refusal::from(failure).0)
     }
 
     async fn made(&self, asked: &Asked) -> Result<Plan, NoPlan> {
@@ -262,7 +257,7 @@ fn fetch(
 }
 
 /// Holds what was planned against what would be planned now.
-fn held(asked: &Asked, suite: &Suite, pinned: &Pinned, before: &Plan, world: &World<'_>) -> Result<Weighed, Failure> {
+fn held(asked: &Asked, suite: &Suite, pinned: &Pinned, before: &Plan, world: &World<'_>) -> Result<Compared, Failure> {
     let options = options(asked)?;
     let commits = commits(asked, pinned);
     weigh(suite, &options, &commits, &before.origin, &before.arms, world)

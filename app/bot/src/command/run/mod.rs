@@ -36,7 +36,7 @@ pub(crate) use plan::only;
 pub use plan::{Commits, Known, Pinned, Prepared, prepare};
 pub(super) use plan::{beside, empty_mirror, late};
 pub use retry::{bring, retry as prepare_retry};
-pub use weigh::{Weighed, weigh};
+pub use weigh::weigh;
 
 use crate::cli::World;
 use crate::failure::{Exit, Failure};

@@ -3,6 +3,7 @@
 use domain::arms::{Arms, Role};
 use domain::ids::CommitSha;
 use domain::plan::Origin;
+use domain::pull::Compared;
 use domain::request::Options;
 use lab::git::Mirror;
 use suite::Suite;
@@ -15,21 +16,6 @@ use crate::failure::Failure;
 
 /// Paths that are named.
 const NAMED: usize = 3;
-
-/// What a push means for a comparison.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Weighed {
-    /// What was measured stands for the new commits as well.
-    Same {
-        /// Why; paths among it are foreign text.
-        why: String,
-    },
-    /// Something that may matter differs.
-    Changed {
-        /// What; paths among it are foreign text.
-        why: String,
-    },
-}
 
 /// Weighs new commits against those of a plan: `before` and `arms` are the plan's, `commits` names the new head and base,
 /// and `suite` is the one that the plan was made with, since digests under other rules say nothing. Old commits that are
@@ -44,39 +30,39 @@ pub fn weigh(
     before: &Origin,
     arms: &Arms,
     world: &World<'_>,
-) -> Result<Weighed, Failure> {
+) -> Result<Compared, Failure> {
     let resolved = suite::resolve(suite, options).map_err(usage)?;
     let (mirror, _holds) = mirror(commits, world)?;
     let now = choose(&mirror, commits, options, &resolved)?.arms;
     if now.roles() != arms.roles() {
-        return Ok(Weighed::Changed { why: "the arms are other ones".to_owned() });
+        return Ok(Compared::Changed { why: "the arms are other ones".to_owned() });
     }
     let trees = trees(suite, &mirror, &now)?;
     let differs = |role: &Role| before.trees.get(&role.to_string()) != trees.get(&role.to_string());
     let mut reasons: Vec<String> = Vec::new();
     let roles: Vec<Role> = now.roles().into_iter().filter(differs).collect();
     if roles.is_empty() {
-        return Ok(Weighed::Same { why: "the files that matter are the same".to_owned() });
+        return Ok(Compared::Same { why: "the files that matter are the same".to_owned() });
     }
     for role in roles {
         let (Some(old), Some(new)) = (arms.commit(&role), now.commit(&role)) else { continue };
         match differences(suite, &mirror, old, new)? {
             None => {
                 let why = format!("files of {role} differ, and {} is not there any more to say which", old.short());
-                return Ok(Weighed::Changed { why });
+                return Ok(Compared::Changed { why });
             }
             Some(Difference::Matters(paths)) => {
                 let listed: Vec<String> = paths.iter().take(NAMED).map(ToString::to_string).collect();
                 let more = paths.len().saturating_sub(NAMED);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                return Ok(Weighed::Changed { why: format!("in {role}: {}{more}", listed.join(", ")) });
+                return Ok(Compared::Changed { why: format!("in {role}: {}{more}", listed.join(", ")) });
             }
             Some(Difference::Trivial(found)) => {
                 reasons.extend(found.into_iter().filter(|reason| !reasons.contains(reason)).collect::<Vec<_>>());
             }
         }
     }
-    Ok(Weighed::Same { why: super::plan::only(&reasons) })
+    Ok(Compared::Same { why: super::plan::only(&reasons) })
 }
 
 /// What differs between two commits; `None` where the old one is not in the mirror.
